@@ -15,8 +15,8 @@ Text that grows by deltas is a `Text`: appending costs the same whatever its len
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any, TypeAlias, TypeVar, cast
+from collections.abc import Callable, Hashable
+from typing import Any, TypeAlias, TypeVar, cast, overload
 
 import msgspec
 import msgspec.inspect as mi
@@ -112,7 +112,7 @@ class Text:
 
 def present(value: T | UnsetType, default: T) -> T:
     """`value`, or `default` where the field is absent."""
-    return default if value is UNSET else cast(T, value)
+    return default if isinstance(value, UnsetType) else value
 
 
 def _enc_hook(value: object) -> object:
@@ -140,27 +140,35 @@ def to_builtins(value: object) -> JSON:
 
 
 @functools.cache
-def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+def _decoder(kind: Hashable) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(kind, dec_hook=_dec_hook)
 
 
-def decode(data: bytes | str | Raw, kind: type[T] | Any) -> T:
-    """`data` (JSON) as a value of the wire type `kind`, unknown fields and kinds kept.
+@overload
+def decode(data: bytes | str | Raw, kind: type[T]) -> T: ...
+@overload
+def decode(data: bytes | str | Raw, kind: object) -> Any: ...
+def decode(data: bytes | str | Raw, kind: Any) -> Any:
+    """`data` (JSON) as a value of the wire type (or union of wire types) `kind`, unknown fields and kinds kept.
 
     Raises `ValidationError` with the JSON path of what is wrong, `msgspec.DecodeError` where it is no JSON.
     """
     try:
-        return cast(T, _decoder(kind).decode(data))
+        return _decoder(kind).decode(data)
     except ValidationError:
-        return cast(T, _converter(kind)(msgspec.json.decode(data), "$"))
+        return _converter(kind)(msgspec.json.decode(data), "$")
 
 
-def convert(value: JSON, kind: type[T] | Any) -> T:
+@overload
+def convert(value: JSON, kind: type[T]) -> T: ...
+@overload
+def convert(value: JSON, kind: object) -> Any: ...
+def convert(value: JSON, kind: Any) -> Any:
     """Plain JSON data as a value of the wire type `kind`; the same rules and errors as `decode`."""
     try:
-        return cast(T, msgspec.convert(value, kind, dec_hook=_dec_hook))
+        return msgspec.convert(value, kind, dec_hook=_dec_hook)
     except ValidationError:
-        return cast(T, _converter(kind)(value, "$"))
+        return _converter(kind)(value, "$")
 
 
 def tag_of(value: Struct) -> str:
@@ -174,7 +182,7 @@ _Converter = Callable[[Any, str], Any]
 
 
 @functools.cache
-def _converter(kind: Any) -> _Converter:
+def _converter(kind: Hashable) -> _Converter:
     return _make(mi.type_info(kind))
 
 
@@ -232,7 +240,7 @@ def _struct_converter(cls: type[Struct]) -> _Converter:
 
 def _make_union(info: mi.UnionType) -> _Converter:
     structs = [t for t in info.types if isinstance(t, mi.StructType)]
-    others = [t for t in info.types if not isinstance(t, mi.StructType | mi.NoneType) and type(t) is not mi.UnsetType]
+    others = [t for t in info.types if not isinstance(t, mi.StructType | mi.NoneType)]
     nullable = any(isinstance(t, mi.NoneType) for t in info.types)
     tag_field = structs[0].tag_field if structs else None
     by_tag = {t.tag: _lazy(t.cls) for t in structs}
