@@ -5,6 +5,7 @@ Everything the store raises on purpose is a `StoreError`; nothing outside the st
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 from pathlib import Path
 
@@ -107,12 +108,14 @@ def disk_failure(path: Path, error: sqlite3.Error) -> StoreError:
 
 def os_failure(path: Path, error: OSError) -> StoreError:
     """An error of the operating system about the folder or a file of the store `path`."""
-    where = error.filename or path
-    made = StoreError(
-        path,
-        f"{path} cannot be opened: {error.strerror or error} ({where}). "
-        "See that its folder exists and may be read and written by this user.",
-    )
+    where = "" if error.filename in (None, str(path), path) else f" ({error.filename})"
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        todo = "Make the file and its folder readable and writable for this user."
+    elif error.errno in (errno.ENOSPC, errno.EDQUOT):
+        todo = "Free some space there."
+    else:
+        todo = "See that its folder exists and that the disk is well."
+    made = StoreError(path, f"{path} cannot be opened: {error.strerror or error}{where}. {todo}")
     made.__cause__ = error
     return made
 

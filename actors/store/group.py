@@ -50,6 +50,7 @@ class Committer:
         self.path = path
         self._durability = durability
         self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
         self._carried: dict[Hashable, Write] = {}
         """Saves whose group the disk refused: they go first in the next one."""
 
@@ -58,6 +59,9 @@ class Committer:
         try:
             if self._connection is None:
                 self._connection = connections.open_writer(self.path, self._durability)
+                self._file = connections.identity(self.path)
+            elif connections.identity(self.path) != self._file:
+                raise StoreError(self.path, f"{self.path} was moved or deleted while it was in use. Put it back.")
             self._transact(self._connection, jobs)
         except BaseException as error:
             self._reset()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from actors.store.errors import StoreFromTheFuture, StoreUnreadable
 
-__all__ = ["APPLICATION_ID", "MIGRATIONS", "inspect", "migrate", "version"]
+__all__ = ["APPLICATION_ID", "MIGRATIONS", "check", "inspect", "migrate", "version"]
 
 APPLICATION_ID = 0x61687064
 """`ahpd`: how a file of ours is told from any other SQLite database."""
@@ -65,13 +65,12 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 _MAGIC = b"SQLite format 3\0"
 
 
-def inspect(path: Path, known: int | None = None) -> None:
+def inspect(path: Path, known: int = len(MIGRATIONS)) -> None:
     """See that the file `path` is one of ours, or empty, without opening it as a database.
 
     known: the newest version this program can read. Raises StoreUnreadable, StoreFromTheFuture, OSError; a file that
     is not there is fine.
     """
-    newest = len(MIGRATIONS) if known is None else known
     try:
         with path.open("rb") as file:
             header = file.read(100)
@@ -86,8 +85,8 @@ def inspect(path: Path, known: int | None = None) -> None:
     found, application = (int.from_bytes(header[at : at + 4], "big") for at in (60, 68))
     if application not in (0, APPLICATION_ID):
         raise StoreUnreadable(path, "is a database of another program")
-    if found > newest and application == APPLICATION_ID:
-        raise StoreFromTheFuture(path, found, newest)
+    if found > known and application == APPLICATION_ID:
+        raise StoreFromTheFuture(path, found, known)
 
 
 def version(connection: sqlite3.Connection) -> int:
@@ -96,17 +95,26 @@ def version(connection: sqlite3.Connection) -> int:
     return int(number)
 
 
+def check(connection: sqlite3.Connection, path: Path, known: int = len(MIGRATIONS)) -> None:
+    """See that the open file is one of ours with at most `known` migrations; writes nothing.
+
+    Raises StoreUnreadable, StoreFromTheFuture.
+    """
+    found = version(connection)
+    if found > known:
+        raise StoreFromTheFuture(path, found, known)
+    if found == 0 and connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone():
+        raise StoreUnreadable(path, "is a database of another program")
+
+
 def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> None:
     """Bring the file to the newest version. `connection` is in autocommit mode and enforces no foreign keys.
 
     Raises StoreUnreadable, StoreFromTheFuture, and sqlite3.Error where the disk or the file fails; then the file is
     as the last migration that succeeded left it.
     """
+    check(connection, path, len(migrations))
     found = version(connection)
-    if found > len(migrations):
-        raise StoreFromTheFuture(path, found, len(migrations))
-    if found == 0 and connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone():
-        raise StoreUnreadable(path, "is a database of another program")
     for number, statements in enumerate(migrations[found:], found + 1):
         connection.execute("BEGIN IMMEDIATE")
         try:
