@@ -66,6 +66,9 @@ async def test_what_was_saved_soon_outlives_a_full_disk(store_path: Path) -> Non
         store.save_soon([documents.put("tail", "a", b"new")])
         await store.flush()
         assert [record.body for record in await store.read(documents.of_kind("tail"))] == [b"new", b"kept"]
+        await store.commit([documents.put("tail", "a", b"newest")])
+        await store.flush()
+        assert await store.read(documents.get("tail", "a")) == b"newest"
 
 
 async def test_a_save_the_disk_refused_does_not_undo_a_later_commit(store_path: Path) -> None:

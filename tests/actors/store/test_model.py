@@ -108,8 +108,10 @@ class StoreAndModel(RuleBasedStateMachine):
             )
 
     @initialize()
-    def begin_with_a_session(self) -> None:
+    def begin_with_a_conversation(self) -> None:
         self.put_session("s1", 0, b"{}", "echo")
+        self.put_chat("c1", "s1", 0, b"{}", None)
+        self.append_turns("c1", ["t0", "t1", "t2", "t3"], b"{}")
 
     @rule(session_id=SESSIONS, minute=MINUTES, state=BODIES, provider=st.sampled_from(["echo", "other"]))
     def put_session(self, session_id: str, minute: int, state: bytes, provider: str) -> None:
@@ -165,16 +167,17 @@ class StoreAndModel(RuleBasedStateMachine):
         self.commit(chats.delete(uri))
         self._forget_chat(uri)
 
-    @rule(uri=CHATS, turn_id=TURNS, body=BODIES)
-    def append_turn(self, uri: str, turn_id: str, body: bytes) -> None:
-        kept = self.turns.get(uri)
-        write = turns.append(uri, len(kept or ()), turn_id, body)
-        if kept is None:
-            self.commit_in_vain(write)
-            return
-        self.commit(write)
-        ordinal = kept[turn_id].ordinal if turn_id in kept else len(kept)
-        kept[turn_id] = TurnRecord(ordinal, turn_id, body)
+    @rule(uri=CHATS, turn_ids=st.lists(TURNS, min_size=1), body=BODIES)
+    def append_turns(self, uri: str, turn_ids: list[str], body: bytes) -> None:
+        for turn_id in turn_ids:
+            kept = self.turns.get(uri)
+            write = turns.append(uri, len(kept or ()), turn_id, body)
+            if kept is None:
+                self.commit_in_vain(write)
+                return
+            self.commit(write)
+            ordinal = kept[turn_id].ordinal if turn_id in kept else len(kept)
+            kept[turn_id] = TurnRecord(ordinal, turn_id, body)
 
     @rule(uri=CHATS, keep=st.integers(0, 6))
     def truncate(self, uri: str, keep: int) -> None:
