@@ -35,10 +35,12 @@ __all__ = [
     "convert",
     "decode",
     "encode",
+    "extras",
     "present",
     "replace",
     "tag_of",
     "to_builtins",
+    "with_extras",
 ]
 
 T = TypeVar("T")
@@ -176,6 +178,29 @@ def tag_of(value: Struct) -> str:
     return cast(str, value.__struct_config__.tag)
 
 
+def extras(value: Struct) -> dict[str, JSON]:
+    """The fields of `value` that its type does not know, by their wire names."""
+    names = value.__struct_fields__
+    wire_names = value.__struct_encode_fields__
+    return {wire: getattr(value, name) for name, wire in zip(names, wire_names, strict=True) if _is_extra(name)}
+
+
+def with_extras(value: T, more: dict[str, JSON]) -> T:
+    """`value` with those fields as well, as a reducer's spread of one object over another keeps them."""
+    if not more:
+        return value
+    struct = cast(Struct, value)
+    more = {**extras(struct), **more}
+    known = {name: getattr(struct, name) for name in struct.__struct_fields__ if not _is_extra(name)}
+    cls = next(cls for cls in type(struct).__mro__ if not _WIDER in cls.__dict__)
+    config = struct.__struct_config__
+    return cast(T, _open(cls, known, more, config.tag_field, config.tag))
+
+
+def _is_extra(name: str) -> bool:
+    return name[0] == "x" and name[-1] == "_" and name[1:-1].isdigit()
+
+
 # The open road. A converter is a closure (value, JSON path) -> typed value, made once a type.
 
 _Converter = Callable[[Any, str], Any]
@@ -301,6 +326,9 @@ def _open(cls: type[Struct], known: dict[str, Any], extra: dict[str, Any], tag_f
     return wider(**known, **{f"x{i}_": v for i, v in enumerate(extra.values())})
 
 
+_WIDER = "wider_than_known"
+
+
 # Bounded, because the names come from peers; a class that falls out lives as long as its instances.
 @functools.lru_cache(maxsize=512)
 def _wider(cls: type[Struct], names: tuple[str, ...], tag_field: str | None, tag: Any) -> type[Struct]:
@@ -310,6 +338,7 @@ def _wider(cls: type[Struct], names: tuple[str, ...], tag_field: str | None, tag
         cls.__name__,
         fields,
         bases=(cls,),
+        namespace={_WIDER: True},
         frozen=True,
         kw_only=True,
         tag_field=tag_field,
