@@ -1,0 +1,1 @@
+"""Files, folders, Git and what changes in them: the host's view of the machine's disk. Imports no actor."""
