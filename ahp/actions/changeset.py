@@ -32,8 +32,11 @@ class ChangesetFilesReviewChanged(
 
 
 class ChangesetContentChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="changeset/contentChanged"):
+    """All files; operations and error stay where they are not given."""
+
     files: list[ChangesetFile]
     operations: list[ChangesetOperation] | UnsetType = UNSET
+    error: ErrorInfo | UnsetType = UNSET
 
 
 class ChangesetOperationsChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="changeset/operationsChanged"):

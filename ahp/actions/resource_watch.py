@@ -1,21 +1,17 @@
-"""The resource watch channel's action; it changes no state. Pure data."""
+"""The resource watch channel's action; it tells of changes and changes no state. Pure data."""
 
 from __future__ import annotations
 
 from typing import TypeAlias
 
+from ahp.state.resource_watch import ResourceChange, ResourceChanges
 from ahp.wire import Wire
 
-
-class ResourceChange(Wire, frozen=True, kw_only=True):
-    """`type`: added, updated or deleted."""
-
-    uri: str
-    type: str
+__all__ = ["ResourceChange", "ResourceChanges", "ResourceWatchAction", "ResourceWatchChanged"]
 
 
 class ResourceWatchChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="resourceWatch/changed"):
-    changes: list[ResourceChange]
+    changes: ResourceChanges
 
 
 ResourceWatchAction: TypeAlias = ResourceWatchChanged

@@ -6,13 +6,8 @@ from typing import TypeAlias
 
 from ahp.state.chat import ChatSummary
 from ahp.state.common import Changeset, ErrorInfo, ToolDefinition
-from ahp.state.session import (
-    Customization,
-    Enablement,
-    McpServerState,
-    SessionActiveClient,
-    SessionInputRequest,
-)
+from ahp.state.customizations import Customization, CustomizationEnablement, McpServerState
+from ahp.state.session import ChatSummaryChanges, SessionActiveClient, SessionInputRequest
 from ahp.wire import JSON, UNSET, Meta, UnsetType, Wire
 
 
@@ -33,14 +28,14 @@ class SessionChatRemoved(Wire, frozen=True, kw_only=True, tag_field="type", tag=
 
 
 class SessionChatUpdated(Wire, frozen=True, kw_only=True, tag_field="type", tag="session/chatUpdated"):
-    """`changes`: the fields of a ChatSummary (as on the wire) that have new values; null clears one."""
+    """What `changes` does not name stays. Nothing can be cleared by it: that takes a `SessionChatAdded`."""
 
     chat: str
-    changes: dict[str, JSON]
+    changes: ChatSummaryChanges
 
 
 class SessionChatsReordered(Wire, frozen=True, kw_only=True, tag_field="type", tag="session/chatsReordered"):
-    """`chats`: a block of chats in its new order."""
+    """`chats`: every chat of the session once, in the new order of the catalogue."""
 
     chats: list[str]
 
@@ -99,8 +94,10 @@ class SessionCustomizationsChanged(
 class SessionCustomizationToggled(
     Wire, frozen=True, kw_only=True, tag_field="type", tag="session/customizationToggled"
 ):
+    """`enablement`: all decisions there are from now on, the most specific first."""
+
     id: str
-    enablement: list[Enablement] | UnsetType = UNSET
+    enablement: list[CustomizationEnablement] | UnsetType = UNSET
     enabled: bool | UnsetType = UNSET
 
 

@@ -25,7 +25,7 @@ def _set(state: AnnotationsState, action: a.AnnotationsSet) -> AnnotationsState:
 
 
 def _updated(state: AnnotationsState, action: a.AnnotationsUpdated) -> AnnotationsState:
-    names = ("turn_id", "resource", "range", "resolved", "origin", "meta")
+    names = ("turn_id", "resource", "range", "resolved", "origin")
     given = {name: value for name in names if not isinstance(value := getattr(action, name), UnsetType)}
     return _change(state, action.annotation_id, lambda known: replace(known, **given))
 

@@ -8,7 +8,7 @@ from typing import Any
 from ahp import wire
 from ahp.actions import changeset as a
 from ahp.state.changeset import ChangesetState
-from ahp.wire import UNSET, UnsetType, Wire, replace
+from ahp.wire import UNSET, UnsetType, Wire, present, replace
 
 
 def apply(state: ChangesetState, action: Wire) -> ChangesetState:
@@ -38,15 +38,19 @@ def _file_removed(state: ChangesetState, action: a.ChangesetFileRemoved) -> Chan
 
 
 def _files_review_changed(state: ChangesetState, action: a.ChangesetFilesReviewChanged) -> ChangesetState:
+    """Ids that are not there are passed over."""
     marked = set(action.files)
+    if not any(known.id in marked and known.reviewed is not action.reviewed for known in state.files):
+        return state
     files = [replace(known, reviewed=action.reviewed) if known.id in marked else known for known in state.files]
     return replace(state, files=files)
 
 
 def _content_changed(state: ChangesetState, action: a.ChangesetContentChanged) -> ChangesetState:
-    """All files anew; the operations too where they are given."""
+    """All files anew; operations and error where they are given."""
     operations = state.operations if isinstance(action.operations, UnsetType) else action.operations
-    return replace(state, files=action.files, operations=operations)
+    error = state.error if isinstance(action.error, UnsetType) else action.error
+    return replace(state, files=action.files, operations=operations, error=error)
 
 
 def _operations_changed(state: ChangesetState, action: a.ChangesetOperationsChanged) -> ChangesetState:
@@ -54,17 +58,18 @@ def _operations_changed(state: ChangesetState, action: a.ChangesetOperationsChan
 
 
 def _operation_status_changed(state: ChangesetState, action: a.ChangesetOperationStatusChanged) -> ChangesetState:
-    if isinstance(state.operations, UnsetType):
-        return state
-    operations = [
-        replace(known, status=action.status, error=action.error) if known.id == action.operation_id else known
-        for known in state.operations
-    ]
-    return replace(state, operations=operations)
+    """An error goes with the status `error` alone."""
+    operations = present(state.operations, [])
+    for index, known in enumerate(operations):
+        if known.id == action.operation_id:
+            error = action.error if action.status == "error" else UNSET
+            moved = replace(known, status=action.status, error=error)
+            return replace(state, operations=[*operations[:index], moved, *operations[index + 1 :]])
+    return state
 
 
 def _cleared(state: ChangesetState, _: a.ChangesetCleared) -> ChangesetState:
-    return replace(state, files=[])
+    return replace(state, files=[]) if state.files else state
 
 
 _REDUCERS: dict[str, Callable[[ChangesetState, Any], ChangesetState]] = {

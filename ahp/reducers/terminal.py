@@ -7,7 +7,13 @@ from typing import Any
 
 from ahp import wire
 from ahp.actions import terminal as a
-from ahp.state.terminal import CommandContent, TerminalLifecycle, TerminalState, UnclassifiedContent
+from ahp.state.terminal import (
+    CommandContent,
+    TerminalContentPart,
+    TerminalLifecycle,
+    TerminalState,
+    UnclassifiedContent,
+)
 from ahp.wire import Text, Wire, replace
 
 
@@ -48,11 +54,11 @@ def _exited(state: TerminalState, action: a.TerminalExited) -> TerminalState:
 
 
 def _cleared(state: TerminalState, _: a.TerminalCleared) -> TerminalState:
-    return replace(state, content=[])
+    return replace(state, content=[]) if state.content else state
 
 
 def _command_detection_available(state: TerminalState, _: a.TerminalCommandDetectionAvailable) -> TerminalState:
-    return replace(state, supports_command_detection=True)
+    return state if state.supports_command_detection is True else replace(state, supports_command_detection=True)
 
 
 def _command_executed(state: TerminalState, action: a.TerminalCommandExecuted) -> TerminalState:
@@ -67,13 +73,16 @@ def _command_executed(state: TerminalState, action: a.TerminalCommandExecuted) -
 
 
 def _command_finished(state: TerminalState, action: a.TerminalCommandFinished) -> TerminalState:
-    for index in range(len(state.content) - 1, -1, -1):
-        part = state.content[index]
-        if isinstance(part, CommandContent) and part.command_id == action.command_id:
-            content = state.content.copy()
-            content[index] = replace(part, is_complete=True, exit_code=action.exit_code, duration_ms=action.duration_ms)
-            return replace(state, content=content)
-    return state
+    """Every part of that command; there is one."""
+
+    def finished(part: TerminalContentPart) -> TerminalContentPart:
+        if not isinstance(part, CommandContent) or part.command_id != action.command_id:
+            return part
+        return replace(part, is_complete=True, exit_code=action.exit_code, duration_ms=action.duration_ms)
+
+    content = [finished(part) for part in state.content]
+    same = all(new is old for new, old in zip(content, state.content, strict=True))
+    return state if same else replace(state, content=content)
 
 
 _REDUCERS: dict[str, Callable[[TerminalState, Any], TerminalState]] = {

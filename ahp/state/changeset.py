@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ahp.state.common import ErrorInfo, FileEdit, Icon
+from ahp.state.common import ErrorInfo, FileEdit, Icon, StringOrMarkdown
 from ahp.wire import UNSET, Meta, UnsetType, Wire
 
 
@@ -16,7 +16,10 @@ class ChangesetFile(Wire, frozen=True, kw_only=True):
 
 
 class ChangesetOperation(Wire, frozen=True, kw_only=True):
-    """Something `invokeChangesetOperation` can do; `scopes`: changeset, resource, range; `status`: idle, running …"""
+    """Something `invokeChangesetOperation` can do. `scopes`: changeset, resource, range.
+
+    `status`: idle, running, error, disabled. A `confirmation` is shown, and accepted, before it is invoked.
+    """
 
     id: str
     label: str
@@ -25,13 +28,13 @@ class ChangesetOperation(Wire, frozen=True, kw_only=True):
     description: str | UnsetType = UNSET
     icon: str | Icon | UnsetType = UNSET
     group: str | UnsetType = UNSET
-    confirmation: str | UnsetType = UNSET
+    confirmation: StringOrMarkdown | UnsetType = UNSET
     error: ErrorInfo | UnsetType = UNSET
     meta: Meta = UNSET
 
 
 class ChangesetState(Wire, frozen=True, kw_only=True):
-    """`status`: computing, ready, error."""
+    """`status`: computing, recomputing (the files are the previous result), ready or error."""
 
     status: str
     files: list[ChangesetFile]

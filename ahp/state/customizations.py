@@ -27,16 +27,6 @@ class LoadState(Wire, frozen=True, kw_only=True):
     message: str | UnsetType = UNSET
 
 
-class McpStarting(Wire, frozen=True, kw_only=True, tag_field="kind", tag="starting"):
-    """`blocking`: new messages wait until it is up."""
-
-    blocking: bool | UnsetType = UNSET
-
-
-class McpReady(Wire, frozen=True, kw_only=True, tag_field="kind", tag="ready"):
-    """It serves requests."""
-
-
 class McpOAuthClient(Wire, frozen=True, kw_only=True):
     """A registered OAuth client, to be used instead of registering one."""
 
@@ -44,27 +34,21 @@ class McpOAuthClient(Wire, frozen=True, kw_only=True):
     client_secret: str | UnsetType = UNSET
 
 
-class McpAuthRequired(Wire, frozen=True, kw_only=True, tag_field="kind", tag="authRequired"):
-    """It waits for a token for `resource`. `reason`: required, expired or insufficientScope."""
+class McpServerState(Wire, frozen=True, kw_only=True):
+    """How a server is: `kind` is starting, ready, authRequired, error or stopped; which other fields count follows.
 
-    reason: str
-    resource: ProtectedResource
+    starting: `blocking` (new messages wait for it). error: `error`. authRequired: `reason` (required, expired or
+    insufficientScope), the protected `resource` a token is wanted for, and how to get one.
+    """
+
+    kind: str
+    blocking: bool | UnsetType = UNSET
+    error: ErrorInfo | UnsetType = UNSET
+    reason: str | UnsetType = UNSET
+    resource: ProtectedResource | UnsetType = UNSET
     oauth_client: McpOAuthClient | UnsetType = UNSET
     required_scopes: list[str] | UnsetType = UNSET
     description: str | UnsetType = UNSET
-
-
-class McpError(Wire, frozen=True, kw_only=True, tag_field="kind", tag="error"):
-    """It could not be started, or died."""
-
-    error: ErrorInfo | UnsetType = UNSET
-
-
-class McpStopped(Wire, frozen=True, kw_only=True, tag_field="kind", tag="stopped"):
-    """It was shut down."""
-
-
-McpServerState: TypeAlias = McpStarting | McpReady | McpAuthRequired | McpError | McpStopped
 
 
 class CustomizationBase(Wire, frozen=True, kw_only=True):

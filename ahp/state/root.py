@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 from ahp.state.common import ConfigSchema, ConfigState, ProtectedResource
+from ahp.state.customizations import Customization
 from ahp.state.terminal import TerminalInfo
-from ahp.wire import JSON, UNSET, Meta, UnsetType, Wire
+from ahp.wire import UNSET, Meta, UnsetType, Wire
+
+__all__ = [
+    "AgentCapabilities",
+    "AgentInfo",
+    "MultipleChats",
+    "MultipleWorkingDirectories",
+    "ProtectedResource",
+    "RootState",
+    "SessionModelInfo",
+    "TerminalInfo",
+]
 
 
 class SessionModelInfo(Wire, frozen=True, kw_only=True):
@@ -42,6 +54,20 @@ class AgentCapabilities(Wire, frozen=True, kw_only=True):
     multiple_chats: MultipleChats | UnsetType = UNSET
     multiple_working_directories: MultipleWorkingDirectories | UnsetType = UNSET
 
+    @classmethod
+    def of(
+        cls, *, multiple_chats: bool, fork: bool, side_chat: bool, multiple_directories: bool
+    ) -> AgentCapabilities | None:
+        """The capabilities that say this; None where there is nothing to say. A fork or side chat takes many chats."""
+        chats = MultipleChats(fork=fork or UNSET, side_chat=side_chat or UNSET)
+        folders = MultipleWorkingDirectories(immutable_primary=True, primary_replacement=UNSET)
+        if not (multiple_chats or fork or side_chat or multiple_directories):
+            return None
+        return cls(
+            multiple_chats=chats if multiple_chats or fork or side_chat else UNSET,
+            multiple_working_directories=folders if multiple_directories else UNSET,
+        )
+
 
 class AgentInfo(Wire, frozen=True, kw_only=True):
     """An agent the host offers, by its provider id."""
@@ -51,7 +77,7 @@ class AgentInfo(Wire, frozen=True, kw_only=True):
     models: list[SessionModelInfo]
     description: str | UnsetType = UNSET
     protected_resources: list[ProtectedResource] | UnsetType = UNSET
-    customizations: list[dict[str, JSON]] | UnsetType = UNSET
+    customizations: list[Customization] | UnsetType = UNSET
     capabilities: AgentCapabilities | UnsetType = UNSET
     meta: Meta = UNSET
 

@@ -1,4 +1,4 @@
-"""The session channel's state (`ahp-session:/<id>`), flat: the fields of its summary sit on the state itself (digest 2).
+"""The session channel's state (`ahp-session:/<id>`), flat: the summary's fields sit on the state itself (digest 2).
 
 Pure data. What a session can be customized with is in `ahp.state.customizations`.
 """
@@ -10,8 +10,8 @@ from typing import TypeAlias
 from ahp.state.chat import ChatInputRequest, ChatOrigin, ChatSummary, ToolCallState
 from ahp.state.common import (
     AnnotationsSummary,
-    ChangesSummary,
     Changeset,
+    ChangesSummary,
     ConfigPropertySchema,
     ConfigSchema,
     ConfigState,
