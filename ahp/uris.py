@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, quote, unquote, unquote_to_bytes, urlsplit
 from msgspec import Struct
 
 __all__ = [
+    "AUTOMATIONS",
     "ROOT",
     "BadUri",
     "Channel",
@@ -37,13 +38,31 @@ __all__ = [
 ROOT = "ahp-root://"
 """The channel of the connection and of the catalogue."""
 
-Kind: TypeAlias = Literal["root", "session", "chat", "terminal", "changeset", "annotations", "resourceWatch"]
+AUTOMATIONS = "ahp-automations://"
+"""The channel of a host's automations, where it has any."""
+
+Kind: TypeAlias = Literal[
+    "root",
+    "session",
+    "chat",
+    "terminal",
+    "changeset",
+    "annotations",
+    "resourceWatch",
+    "automation",
+    "automationRun",
+]
 """What a channel is; also the prefix of its action types (`resourceWatch/changed`)."""
 
 LINK_SCHEME = "agent-host-session"
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
-_OPAQUE: dict[str, Kind] = {"ahp-chat": "chat", "ahp-terminal": "terminal", "ahp-resource-watch": "resourceWatch"}
+_OPAQUE: dict[str, Kind] = {
+    "ahp-chat": "chat",
+    "ahp-terminal": "terminal",
+    "ahp-resource-watch": "resourceWatch",
+    "ahp-automation-run": "automationRun",
+}
 # Schemes that never name an agent provider, so `<scheme>:/<id>` is no alias of a session.
 _FOREIGN = frozenset({"file", "http", "https", "ws", "wss", "data", "mcp", "git", "untitled", "unix", LINK_SCHEME})
 # What may stand in an id unescaped. `%` stays, because an id may be escaped already.
@@ -85,6 +104,8 @@ def parse(uri: str) -> Channel:
     """The channel that `uri` names. Raises `BadUri` for text that names none."""
     if uri in (ROOT, "ahp-root:/", "ahp-root:"):
         return Channel(kind="root", id="", uri=ROOT)
+    if uri in (AUTOMATIONS, "ahp-automations:/", "ahp-automations:"):
+        return Channel(kind="automation", id="", uri=AUTOMATIONS)
     scheme, rest = _split(uri)
     if scheme in _OPAQUE:
         # The reference host writes ahp-chat://<id>/<session>: everything after the first slash is opaque.

@@ -51,6 +51,8 @@ def test_a_session_has_two_names_and_one_canonical_uri() -> None:
 def test_the_root_channel_has_one_spelling() -> None:
     assert uris.parse(uris.ROOT).kind == "root"
     assert uris.parse("ahp-root:").uri == uris.ROOT
+    assert uris.parse("ahp-automations://").kind == "automation"
+    assert uris.parse("ahp-automation-run:/1").kind == "automationRun"
 
 
 def test_annotations_and_changesets_know_their_session() -> None:
