@@ -1,0 +1,186 @@
+"""A channel: the state that one actor owns, and the one road on which it changes.
+
+The owner stages actions while it handles messages; `flush` commits what must not be lost, then makes them public:
+new state, serverSeq and frames in the outboxes, with no checkpoint in between (design, "Actors" 2). Until then
+nobody has seen anything, so a store that cannot write costs a clear refusal and leaves nothing half done.
+
+State is immutable; `state` is what is public, `next` is what the owner is building on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from actors import log
+from actors.actor import Message, Order
+from actors.hub import Hub, Subscriber
+from actors.store import Store, StoreError, Write
+from ahp import wire
+from ahp.commands import ActionOrigin
+from ahp.wire import Wire
+
+S = TypeVar("S")
+_log = log.get("channel")
+
+
+class Dispatch(Message, frozen=True):
+    """A client's action on its way to the owner of `channel`. `named` is the URI the client knows the channel by,
+    `raw` the action as it was sent."""
+
+    channel: str
+    named: str
+    action: Wire
+    raw: bytes
+    origin: ActionOrigin
+    sender: Subscriber
+
+
+class Subscribe(Order[bytes], frozen=True):
+    """Answered with the snapshot (JSON) that `subscriber` sees everything after; `named` is the URI it asked by.
+
+    quiet: it has the state already and gets a replay, so the answer is empty.
+    """
+
+    channel: str
+    named: str
+    subscriber: Subscriber
+    view_turns: int | None = None
+    quiet: bool = False
+
+
+class Unsubscribed(Message, frozen=True):
+    """`client_id` no longer watches `channel` on any of its connections."""
+
+    channel: str
+    client_id: str
+
+
+class WatchersChanged(Message, frozen=True):
+    """A fact: somebody stopped watching `channel`."""
+
+    channel: str
+
+
+class _Staged(msgspec.Struct):
+    """An action and the state it leads to, or the reason for which it was refused."""
+
+    action: Wire
+    raw: bytes
+    state: Any
+    dispatch: Dispatch | None = None
+    refusal: str | None = None
+
+
+class Channel(Generic[S]):
+    """`reduce(state, action)` is the channel's reducer; `save(before, after)` makes the writes that keep a change."""
+
+    def __init__(
+        self,
+        uri: str,
+        state: S,
+        *,
+        hub: Hub,
+        store: Store,
+        reduce: Callable[[S, Wire], S],
+        save: Callable[[S, S], Sequence[Write]],
+    ) -> None:
+        self.uri = uri
+        self.state = state
+        self.next = state
+        self._hub = hub
+        self._store = store
+        self._reduce = reduce
+        self._save = save
+        self._staged: list[_Staged] = []
+        self._keep = False
+        self._owed = False
+        self._writes: list[Write] = []
+
+    def apply(self, action: Wire, *, keep: bool, dispatch: Dispatch | None = None) -> None:
+        """Stage `action`. `keep`: it is committed before it is published. `dispatch`: the client's, echoed as sent."""
+        self.next = self._reduce(self.next, action)
+        self._keep |= keep
+        raw = wire.encode(action) if dispatch is None else dispatch.raw
+        self._staged.append(_Staged(action, raw, self.next, dispatch))
+
+    def amend(self, state: S, *, keep: bool) -> None:
+        """Change what no action carries (a chat's title, a session's status bits): for snapshots to come."""
+        self.next = state
+        self._keep |= keep
+        if self._staged:
+            self._staged[-1].state = state
+        elif not keep:
+            self.state = state
+
+    def write(self, *writes: Write) -> None:
+        """Commit `writes` together with what is staged."""
+        self._writes.extend(writes)
+        self._keep = True
+
+    def announce(self, action: Wire) -> None:
+        """Publish `action` without applying it: paging that other clients need and this state already has."""
+        self._staged.append(_Staged(action, wire.encode(action), self.next))
+
+    def reject(self, dispatch: Dispatch, reason: str) -> None:
+        """Tell the dispatcher that its action was refused. What was staged before it goes out first."""
+        self._staged.append(_Staged(dispatch.action, dispatch.raw, self.next, dispatch, reason))
+
+    @property
+    def has_staged(self) -> bool:
+        return bool(self._staged) or self._keep
+
+    async def flush(self) -> bool:
+        """Commit and publish all that is staged. False when the store could not keep it.
+
+        Then clients' actions are refused with the reason and undone; the host's own stand (the model has said
+        what it said), and what was to be kept of them goes with the next commit.
+        """
+        if not self.has_staged:
+            return True
+        kept = True
+        if self._keep or self._owed:
+            writes = [*self._writes, *self._save(self.state, self.next)]
+            try:
+                await self._store.commit(writes)
+            except StoreError as error:
+                _log.error("not kept", channel=self.uri, error=str(error))
+                self._refuse(str(error))
+                kept = False
+            else:
+                self._writes.clear()
+            self._owed = not kept
+            self._keep = False
+        self._publish()
+        return kept
+
+    def _refuse(self, reason: str) -> None:
+        self.next = self.state
+        for staged in self._staged:
+            if staged.dispatch is not None:
+                staged.refusal = staged.refusal or reason
+            else:
+                self.next = self._reduce(self.next, staged.action)
+                staged.state = self.next
+
+    def _publish(self) -> None:
+        for staged in self._staged:
+            dispatch = staged.dispatch
+            if dispatch is not None and staged.refusal is not None:
+                self._hub.reject(dispatch.sender, dispatch.named, dispatch.raw, dispatch.origin, staged.refusal)
+            else:
+                self.state = staged.state
+                self._hub.publish(self.uri, staged.raw, None if dispatch is None else dispatch.origin)
+        self._staged.clear()
+        self.state = self.next
+
+    def subscribe(self, message: Subscribe, state: object | None = None) -> bytes:
+        """Subscribe and take the Snapshot (JSON) of the public state, or of `state` in its place, in one step."""
+        self._hub.subscribe(message.named, message.subscriber)
+        if message.quiet:
+            return b""
+        body = wire.encode(self.state if state is None else state)
+        head = b'{"resource":' + wire.encode(message.named) + b',"state":' + body
+        return head + b',"fromSeq":' + str(self._hub.server_seq).encode() + b"}"

@@ -1,0 +1,538 @@
+"""The chat actor: owns one ChatState, runs its turns on the chat's backend, and keeps both.
+
+A turn begins by a client's `chat/turnStarted` or from the queue, and ends when the backend's coroutine does, or when
+a client cancels it. Backend work is a line of jobs that one task takes in order, so a cancelled turn has unwound
+before the next one starts, and a rewind falls between turns.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+import trio
+
+from actors import history, log
+from actors.actor import Actor, Message, Order
+from actors.agents.interface import (
+    Agent,
+    AgentChat,
+    AgentError,
+    Confirmation,
+    InputOutcome,
+    Start,
+    TurnInput,
+    WorkerPort,
+)
+from actors.channel import Channel, Dispatch, Subscribe, WatchersChanged
+from actors.clock import parse_iso
+from actors.environment import Environment
+from actors.session_record import KeptChat, chat_record
+from actors.store import Write
+from actors.store import chats as chat_records
+from actors.tools.offered import OfferedTool
+from actors.turn import Emit, RunningTurn, SteeringTaken, TurnEnded, failure
+from ahp import wire
+from ahp.actions import chat as actions
+from ahp.reducers import chat as reducer
+from ahp.reducers.chat_rules import refusal
+from ahp.state.chat import ChatState, ErrorPart, PendingMessage, TextContent
+from ahp.state.chat import Message as ChatMessage
+from ahp.state.common import ErrorInfo
+from ahp.state.session import SessionState
+from ahp.wire import UNSET, present
+
+_log = log.get("chat")
+
+TRANSIENT = frozenset({"chat/inputAnswerChanged"})
+"""Client actions that are published before they are kept: nobody misses half an answer."""
+
+INTERRUPTED = "interrupted"
+
+
+class ChatChanged(Message, frozen=True):
+    """A fact for the session: this chat's public state now."""
+
+    chat: str
+    state: ChatState
+
+
+class FirstMessage(Message, frozen=True):
+    """A fact for the session: the chat has no title yet, and this was said first."""
+
+    chat: str
+    text: str
+
+
+class ClientReleased(Message, frozen=True):
+    """The client has lost its place in the session: what it owes here has failed."""
+
+    client_id: str
+
+
+class ToolsChanged(Message, frozen=True):
+    """What the session offers has changed: the backend is told before its next turn."""
+
+
+class SaveTail(Message, frozen=True):
+    """The interval at which a streaming turn is kept has passed."""
+
+
+class SetTitle(Message, frozen=True):
+    """The session gave this chat its title."""
+
+    title: str
+
+
+class FetchTurns(Order[None], frozen=True):
+    """`fetchTurns`: load the page of turns before `cursor` for everybody watching."""
+
+    cursor: str | None
+
+
+class RestartBackend(Message, frozen=True):
+    """What the backend was started with has changed: the next turn starts it anew."""
+
+
+class BeginHostTurn(Message, frozen=True):
+    """Begin a turn that this host asks for (createChat's `initialMessage`)."""
+
+    message: ChatMessage
+
+
+class BeginWorkerTurn(Order[RunningTurn], frozen=True):
+    """Open a turn that a subagent drives from outside; answered with its port."""
+
+    message: ChatMessage
+
+
+class SessionView(Protocol):
+    """What a chat sees of its session: immutable state, and where to leave facts."""
+
+    uri: str
+    agent: Agent
+    env: Environment
+
+    @property
+    def state(self) -> SessionState: ...
+    def folders(self, chat: ChatState | None) -> Sequence[Path]: ...
+    def offered(self) -> Sequence[OfferedTool]: ...
+    def instructions(self) -> str: ...
+    def post(self, key: object, fact: Message) -> None: ...
+    async def wait_ready(self) -> None: ...
+    async def open_worker(
+        self, parent: str, running: RunningTurn, title: str, call: str, prompt: str
+    ) -> WorkerPort: ...
+
+
+class Chat(Actor):
+    """`kept` is the chat as it was kept; its `position` is its place in the session's catalogue."""
+
+    def __init__(self, session: SessionView, kept: KeptChat) -> None:
+        super().__init__(kept.state.resource)
+        self.session = session
+        self.env = session.env
+        self.private = kept.private
+        self.position = kept.position
+        self.channel: Channel[ChatState] = Channel(
+            self.name, kept.state, hub=self.env.hub, store=self.env.store, reduce=reducer.apply, save=self._writes
+        )
+        self.running: RunningTurn | None = None
+        self._began = 0.0
+        self._backend: AgentChat | None = None
+        self._tools_stale = False
+        self._jobs_in, self._jobs = trio.open_memory_channel[Callable[[], Awaitable[None]]](float("inf"))
+        self._reported: ChatState | None = None
+
+    # Life.
+
+    @property
+    def state(self) -> ChatState:
+        """The public state: immutable, for anybody to hold."""
+        return self.channel.state
+
+    async def prepare(self) -> None:
+        self.nursery.start_soon(self._work, name=f"{self.name} backend")
+        self._settle_interrupted()
+        await self.settle()
+
+    async def settle(self) -> None:
+        await self.channel.flush()
+        if self.channel.state is not self._reported:
+            self._reported = self.channel.state
+            self.session.post(("chat", self.name), ChatChanged(self.name, self._reported))
+
+    async def _work(self) -> None:
+        """Take the backend's jobs in order; at the end close the backend, whatever ended us."""
+        try:
+            async for job in self._jobs:
+                await job()
+        finally:
+            with trio.move_on_after(5, shield=True):
+                await self._close_backend()
+
+    def is_busy(self) -> bool:
+        return self.running is not None or present(self.channel.state.active_turn, None) is not None
+
+    # Messages.
+
+    async def on_subscribe(self, message: Subscribe) -> bytes:
+        await self.channel.flush()
+        return self.channel.subscribe(message, history.tail(self.channel.state, message.view_turns))
+
+    async def on_watchers_changed(self, message: WatchersChanged) -> None:
+        self.session.post("watchers", message)
+
+    async def on_dispatch(self, message: Dispatch) -> None:
+        action = message.action
+        tag = wire.tag_of(action)
+        state = self.channel.next
+        reason = refusal(state, action, message.origin.client_id) or self._refusal(tag, state)
+        if reason is not None:
+            self.channel.reject(message, reason)
+            return
+        self.channel.apply(action, keep=tag not in TRANSIENT, dispatch=message)
+        follow = _FOLLOW.get(tag)
+        if follow is not None and await self.channel.flush():
+            await follow(self, action, state)
+
+    async def on_emit(self, message: Emit) -> None:
+        active = present(self.channel.next.active_turn, None)
+        if active is None or active.id != message.turn_id:
+            return
+        if isinstance(message.action, actions.ChatInputRequested):
+            self.channel.apply(message.action, keep=True)
+        else:
+            self.channel.apply(message.action, keep=False)
+        if not self.has_timer("save"):
+            self.set_timer("save", self.env.config.stream_save_interval_ms / 1000, SaveTail())
+
+    async def on_save_tail(self, _: SaveTail) -> None:
+        if self.is_busy():
+            self.channel.write()
+
+    async def on_turn_ended(self, message: TurnEnded) -> None:
+        if self.running is not None and self.running.turn_id == message.turn_id:
+            self.running = None
+        active = present(self.channel.next.active_turn, None)
+        if active is None or active.id != message.turn_id:
+            return
+        self.cancel_timer("save")
+        duration = self._elapsed()
+        if self._backend is not None:
+            self.private = msgspec.structs.replace(self.private, resume=self._backend.resume_token())
+        if message.error is None:
+            self.channel.apply(actions.ChatTurnComplete(turn_id=active.id, duration=duration), keep=True)
+            await self.channel.flush()
+            await self._begin_queued()
+        else:
+            self._close_open_questions(cancel=message.error.resumable)
+            self.channel.apply(_error(active.id, duration, message.error), keep=True)
+
+    async def on_steering_taken(self, message: SteeringTaken) -> None:
+        state = self.channel.next
+        slot = present(state.steering_message, None)
+        if slot is not None and slot.id == message.id:
+            self.channel.apply(actions.ChatPendingMessageRemoved(kind="steering", id=message.id), keep=True)
+        elif any(pending.id == message.id for pending in present(state.steering_messages, [])):
+            self.channel.apply(actions.ChatSteeringMessageRemoved(id=message.id), keep=True)
+
+    async def on_fetch_turns(self, message: FetchTurns) -> None:
+        turns, cursor = history.page(self.channel.next.turns, message.cursor)
+        self.channel.announce(actions.ChatTurnsLoaded(turns=turns, turns_next_cursor=cursor or UNSET))
+        await self.channel.flush()
+
+    async def on_set_title(self, message: SetTitle) -> None:
+        self.channel.amend(wire.replace(self.channel.next, title=message.title), keep=True)
+
+    async def on_tools_changed(self, _: ToolsChanged) -> None:
+        self._tools_stale = True
+
+    async def on_client_released(self, message: ClientReleased) -> None:
+        """Tools page, A client's tools: each call the client still owes is completed as failed, in its words."""
+        if self.running is None:
+            return
+        owed = [call for call, client in self.running.owed.items() if client == message.client_id]
+        for call_id in owed:
+            await self._fail_owed(self.running, call_id, message.client_id)
+
+    async def on_begin_worker_turn(self, message: BeginWorkerTurn) -> RunningTurn:
+        turn = TurnInput(turn_id=str(uuid.uuid4()), message=message.message)
+        self.channel.apply(
+            actions.ChatTurnStarted(turn_id=turn.turn_id, started_at=self.env.clock.iso(), message=turn.message),
+            keep=True,
+        )
+        self.running = self._new_running(turn)
+        return self.running
+
+    # What follows an accepted client action, once it is kept and public.
+
+    async def _turn_started(self, action: actions.ChatTurnStarted, before: ChatState) -> None:
+        self._start(TurnInput(turn_id=action.turn_id, message=action.message), first=not before.turns)
+
+    async def _turn_resumed(self, action: actions.ChatTurnResume, _: ChatState) -> None:
+        active = present(self.channel.state.active_turn, None)
+        if active is not None:
+            self._start(TurnInput(turn_id=active.id, message=active.message, resumed=True), first=False)
+
+    async def _turn_cancelled(self, _: actions.ChatTurnCancelled, __: ChatState) -> None:
+        self._cancel_running()
+
+    async def _truncated(self, _: actions.ChatTruncated, __: ChatState) -> None:
+        self._cancel_running()
+        turns = self.channel.state.turns
+
+        async def rewind() -> None:
+            if self._backend is not None:
+                await self._backend.rewind(turns)
+
+        self._jobs_in.send_nowait(rewind)
+
+    async def _pending_changed(self, _: wire.Wire, __: ChatState) -> None:
+        if self.running is not None:
+            self.running.offer_steering(_steering(self.channel.state))
+        elif not self.is_busy():
+            await self._begin_queued()
+
+    async def _confirmed(self, action: actions.ChatToolCallConfirmed, before: ChatState) -> None:
+        if self.running is None:
+            return
+        call = reducer.find_tool_call(self.channel.state, action.turn_id, action.tool_call_id)
+        selected = None if call is None else getattr(call, "selected_option", UNSET)
+        edited = present(action.edited_tool_input, None)
+        self.running.confirmed(
+            action.tool_call_id,
+            Confirmation(
+                approved=action.approved,
+                reason=present(action.reason, None),
+                reason_message=present(action.reason_message, None),
+                suggestion=present(action.user_suggestion, None),
+                selected_option=present(selected, None),
+                tool_input=edited,
+            ),
+        )
+
+    async def _call_completed(self, action: actions.ChatToolCallComplete, _: ChatState) -> None:
+        if self.running is not None:
+            self.running.completed(action.tool_call_id, action.result)
+
+    async def _input_completed(self, action: actions.ChatInputCompleted, before: ChatState) -> None:
+        request = reducer.find_input_request(before, action.request_id)
+        if self.running is not None and request is not None:
+            answers = {**present(request.answers, {}), **present(action.answers, {})}
+            self.running.answered(action.request_id, InputOutcome(response=action.response, answers=answers))
+
+    # Turns.
+
+    def _refusal(self, tag: str, state: ChatState) -> str | None:
+        """What the host adds to the rules that depend on the chat alone."""
+        if tag in ("chat/turnStarted", "chat/turnResume") and self.session.state.lifecycle == "failed":
+            return "the session could not be created, so it takes no turns: dispose it and create another"
+        if (
+            tag in ("chat/workingDirectorySet", "chat/workingDirectoryRemoved")
+            and not self.session.agent.multiple_directories
+        ):
+            return f"{self.session.agent.display_name} works in one folder, so a chat's folders cannot be changed"
+        return None
+
+    def _start(self, turn: TurnInput, *, first: bool) -> None:
+        self.running = running = self._new_running(turn)
+        running.offer_steering(_steering(self.channel.state))
+        if first:
+            self.session.post(("title", self.name), FirstMessage(self.name, turn.message.text))
+        self._jobs_in.send_nowait(lambda: self._run_turn(running))
+
+    def _new_running(self, turn: TurnInput) -> RunningTurn:
+        self._began = trio.current_time()
+        timeout = self.env.config.client_tool_timeout_ms / 1000
+        return RunningTurn(
+            turn,
+            tell=self.tell,
+            offered=self._find_offered,
+            open_worker=lambda running, title, call, prompt: self.session.open_worker(
+                self.name, running, title, call, prompt
+            ),
+            client_tool_timeout=timeout or None,
+        )
+
+    async def _run_turn(self, running: RunningTurn) -> None:
+        """Run one turn on the backend, opening it first; always ends in `TurnEnded` unless cancelled."""
+        error: AgentError | None = None
+        with running.scope:
+            try:
+                await self.session.wait_ready()
+                backend = await self._open_backend()
+                await backend.run_turn(running.turn, running)
+            except Exception as raised:
+                error = self._agent_error(raised)
+        await self.tell(TurnEnded(running.turn_id, error))
+
+    def _agent_error(self, raised: Exception) -> AgentError:
+        while isinstance(raised, ExceptionGroup) and len(raised.exceptions) == 1:
+            raised = raised.exceptions[0]
+        if isinstance(raised, AgentError):
+            return raised
+        _log.error("agent raised", channel=self.name, exc=raised)
+        return AgentError(
+            f"The agent failed unexpectedly: {type(raised).__name__}: {raised}", error_type="agentCrashed"
+        )
+
+    async def _open_backend(self) -> AgentChat:
+        if self._backend is None:
+            state = self.channel.state
+            config = present(self.session.state.config, None)
+            self._backend = await self.session.agent.open_chat(
+                Start(
+                    session=self.session.uri,
+                    chat=self.name,
+                    folders=self.session.folders(state),
+                    config={} if config is None else config.values,
+                    history=state.turns,
+                    resume=self.private.resume,
+                    tools=[offered.definition for offered in self.session.offered()],
+                    instructions=self.session.instructions(),
+                    client_tool_timeout=(self.env.config.client_tool_timeout_ms / 1000) or None,
+                )
+            )
+        elif self._tools_stale:
+            await self._backend.tools_changed([offered.definition for offered in self.session.offered()])
+        self._tools_stale = False
+        return self._backend
+
+    async def _close_backend(self) -> None:
+        backend, self._backend = self._backend, None
+        if backend is not None:
+            await backend.close()
+
+    def _cancel_running(self) -> None:
+        if self.running is not None:
+            self.running.scope.cancel()
+            self.running = None
+        self.cancel_timer("save")
+
+    async def _begin_queued(self) -> None:
+        """The first queued message becomes a turn (digest 3, Pending messages)."""
+        queued = present(self.channel.next.queued_messages, [])
+        if not queued or self.is_busy():
+            return
+        first = queued[0]
+        fresh = not self.channel.next.turns
+        self.channel.apply(actions.ChatPendingMessageRemoved(kind="queued", id=first.id), keep=True)
+        turn = self._apply_turn_started(first.message, queued=first.id)
+        if await self.channel.flush():
+            self._start(turn, first=fresh)
+        else:
+            self._give_up(turn.turn_id)
+
+    def _apply_turn_started(self, message: ChatMessage, queued: str | None = None) -> TurnInput:
+        """Stage the start of a turn that this host begins, under an id of its own."""
+        turn = TurnInput(turn_id=str(uuid.uuid4()), message=message)
+        started_at = self.env.clock.iso()
+        self.channel.apply(
+            actions.ChatTurnStarted(
+                turn_id=turn.turn_id, started_at=started_at, message=message, queued_message_id=queued or UNSET
+            ),
+            keep=True,
+        )
+        return turn
+
+    def _give_up(self, turn_id: str) -> None:
+        error = AgentError("The store cannot keep this turn, so it was not begun.", error_type="store")
+        self.channel.apply(_error(turn_id, 0, error), keep=False)
+
+    def _settle_interrupted(self) -> None:
+        """A turn that was active when the daemon died ends as interrupted, with what had arrived (design, The store)."""
+        active = present(self.channel.state.active_turn, None)
+        if active is None:
+            return
+        agent = self.session.agent
+        error = AgentError(
+            "The host stopped while this turn was running. What had arrived is kept.",
+            error_type=INTERRUPTED,
+            resumable=agent.resumes_turns,
+        )
+        self._close_open_questions(cancel=error.resumable)
+        self.channel.apply(_error(active.id, self._duration(active.started_at), error), keep=True)
+
+    def _close_open_questions(self, *, cancel: bool) -> None:
+        """Before a resumable error: a question left open would be open again on resume (digest 3, Reducer traps 6)."""
+        active = present(self.channel.next.active_turn, None)
+        if not cancel or active is None:
+            return
+        for request in reducer.open_input_requests(self.channel.next):
+            self.channel.apply(actions.ChatInputCompleted(request_id=request.id, response="cancel"), keep=True)
+
+    async def _fail_owed(self, running: RunningTurn, call_id: str, client_id: str) -> None:
+        call = reducer.find_tool_call(self.channel.next, running.turn_id, call_id)
+        if call is None:
+            return
+        name = call.display_name
+        others = [o for o in self.session.offered() if o.client_id not in (None, client_id) and o.title == name]
+        hint = f"Another client provides {name}: you may try the call again." if others else ""
+        result = failure(
+            f"{name} failed",
+            f"Client {client_id} disconnected before completing {name}",
+            [TextContent(text=hint)] if hint else (),
+        )
+        if wire.tag_of(call) == "streaming":
+            ready = actions.ChatToolCallReady(
+                turn_id=running.turn_id, tool_call_id=call_id, invocation_message=name, confirmed="not-needed"
+            )
+            self.channel.apply(ready, keep=False)
+        complete = actions.ChatToolCallComplete(turn_id=running.turn_id, tool_call_id=call_id, result=result)
+        self.channel.apply(complete, keep=True)
+        running.completed(call_id, result)
+
+    def _find_offered(self, name: str) -> OfferedTool | None:
+        return next((offered for offered in self.session.offered() if offered.definition.name == name), None)
+
+    def _elapsed(self) -> int:
+        """Milliseconds that the running turn has taken, by the one clock that does not jump."""
+        return round((trio.current_time() - self._began) * 1000)
+
+    def _duration(self, started_at: str) -> int:
+        """Milliseconds since `started_at`, for a turn of an earlier process. Clocks differ; it is never negative."""
+        try:
+            started = parse_iso(started_at)
+        except ValueError:
+            return 0
+        return max(0, round((self.env.clock.now() - started).total_seconds() * 1000))
+
+    # Keeping.
+
+    def _writes(self, before: ChatState, after: ChatState) -> list[Write]:
+        return [
+            chat_records.put(chat_record(self.session.uri, after, self.private, self.position)),
+            *history.writes(self.name, before.turns, after.turns),
+        ]
+
+
+def _steering(state: ChatState) -> list[PendingMessage]:
+    slot = present(state.steering_message, None)
+    return ([] if slot is None else [slot]) + present(state.steering_messages, [])
+
+
+def _error(turn_id: str, duration: int, error: AgentError) -> actions.ChatError:
+    info = ErrorInfo(error_type=error.error_type, message=error.message, stack=error.detail or UNSET)
+    part = ErrorPart(error=info, resumable=True if error.resumable else UNSET)
+    return actions.ChatError(turn_id=turn_id, duration=duration, part=part)
+
+
+_FOLLOW: dict[str, Callable[[Chat, Any, ChatState], Awaitable[None]]] = {
+    "chat/turnStarted": Chat._turn_started,
+    "chat/turnResume": Chat._turn_resumed,
+    "chat/turnCancelled": Chat._turn_cancelled,
+    "chat/truncated": Chat._truncated,
+    "chat/pendingMessageSet": Chat._pending_changed,
+    "chat/pendingMessageRemoved": Chat._pending_changed,
+    "chat/queuedMessagesReordered": Chat._pending_changed,
+    "chat/steeringMessageSet": Chat._pending_changed,
+    "chat/steeringMessageRemoved": Chat._pending_changed,
+    "chat/toolCallConfirmed": Chat._confirmed,
+    "chat/toolCallComplete": Chat._call_completed,
+    "chat/inputCompleted": Chat._input_completed,
+}
+"""What happens after a client's action is kept and public; the third argument is the state before it."""
