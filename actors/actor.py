@@ -253,6 +253,13 @@ def _handler(actor: type[Actor], message: type[Message]) -> Callable[[Any, Any],
     return found
 
 
+def alone(error: Exception) -> Exception:
+    """What a nursery wrapped, where it wrapped one thing."""
+    while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
+
+
 async def supervise(
     child: Actor,
     on_failure: Callable[[BaseException], None],
@@ -275,6 +282,6 @@ async def supervise(
         await child.run(task_status=cast("trio.TaskStatus[None]", Ready()))
     except Exception as error:
         if not ready:
-            raise
+            raise alone(error) from None
         _log.error("actor failed", actor=child.name, exc=error)
         on_failure(error)

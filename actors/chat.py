@@ -16,7 +16,7 @@ import msgspec
 import trio
 
 from actors import history, log
-from actors.actor import Actor, Message, Order
+from actors.actor import Actor, Message, Order, alone
 from actors.agents.interface import (
     Agent,
     AgentChat,
@@ -371,8 +371,7 @@ class Chat(Actor):
         await self.tell(TurnEnded(running.turn_id, error))
 
     def _agent_error(self, raised: Exception) -> AgentError:
-        while isinstance(raised, ExceptionGroup) and len(raised.exceptions) == 1:
-            raised = raised.exceptions[0]
+        raised = alone(raised)
         if isinstance(raised, AgentError):
             return raised
         _log.error("agent raised", channel=self.name, exc=raised)

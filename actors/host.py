@@ -30,6 +30,7 @@ from actors.store import chats as chat_records
 from actors.store import clients as client_records
 from actors.terminals import Terminals
 from actors.watches import Watches
+from actors.workspace.watch import WatchSpec
 from ahp import jsonrpc, uris, wire
 from ahp.actions import root as actions
 from ahp.jsonrpc import InternalError, NotFound, RpcError, SessionAlreadyExists, SessionNotFound
@@ -199,6 +200,8 @@ class Host(Actor):
             raise NotFound(str(error)) from None
         canonical = self.env.hub.canonical(named)
         owner = self._awake(channel.kind, canonical)
+        if owner is None and channel.kind == "resourceWatch":
+            owner = await self.watches.open(WatchSpec.parse(canonical))
         if owner is not None:
             return owner, canonical
         session = await self._session_of(channel, named)
@@ -224,7 +227,7 @@ class Host(Actor):
 
     async def _session_of(self, channel: uris.Channel, named: str) -> str:
         """The catalogue's URI of the sleeping session that owns `channel`."""
-        if channel.kind in ("terminal", "resourceWatch"):
+        if channel.kind == "terminal":
             raise NotFound(f"There is no channel {named}")
         if channel.kind == "chat":
             found = await self.env.store.read(chat_records.find(named))
