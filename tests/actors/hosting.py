@@ -221,8 +221,9 @@ async def hosting(folder: Path, *agents: Agent, clock: Clock | None = None, conf
     file = folder / "config.toml"
     file.write_text(config)
     registry = Agents(agents or (Parrot(),))
-    async with trio.open_nursery() as nursery, open_host(
-        Settings(file), folder / "store" / "ahpd.db", registry, clock or Clock(), threads="none"
-    ) as host:
+    async with (
+        trio.open_nursery() as nursery,
+        open_host(Settings(file), folder / "store" / "ahpd.db", registry, clock or Clock(), threads="none") as host,
+    ):
         yield Hosting(host, nursery)
         nursery.cancel_scope.cancel()
