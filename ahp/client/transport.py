@@ -1,4 +1,4 @@
-"""Ways to a host: frames over a WebSocket, over a Unix socket, or over any pair of byte streams.
+"""Ways to a host: frames over a WebSocket (on TCP or a Unix socket), or as lines over any pair of byte streams.
 
 A transport carries whole frames and knows nothing of what is in them. One that has failed or was closed stays so; a new
 connection is a new transport, which is why a client is given a `Connector` and not a transport.
@@ -20,10 +20,21 @@ from trio.abc import ReceiveStream, SendStream
 
 from ahp.client.errors import ConnectFailed, TransportClosed
 
-__all__ = ["Connector", "LineTransport", "Transport", "connector_for", "line_connector", "websocket_connector"]
+__all__ = [
+    "Connector",
+    "LineTransport",
+    "Transport",
+    "connector_for",
+    "line_connector",
+    "unix_connector",
+    "websocket_connector",
+]
 
 MAX_FRAME = 256 * 1024 * 1024
 """The largest frame (bytes) taken from a host, which is trusted more than a host trusts its clients."""
+_OPENING = 20.0
+_QUEUE = 1024
+_CHUNK = 65536
 
 
 class Transport(ABC):
@@ -47,7 +58,7 @@ Connector: TypeAlias = Callable[[], AbstractAsyncContextManager[Transport]]
 
 
 class LineTransport(Transport):
-    """One frame a line, over any trio streams (a socket, a child's pipes, memory)."""
+    """One frame a line, over any trio streams (a child's pipes, memory): how a host speaks on stdio."""
 
     def __init__(self, outgoing: SendStream, incoming: ReceiveStream, max_frame: int = MAX_FRAME) -> None:
         self._outgoing = outgoing
@@ -118,16 +129,15 @@ def _closed(error: trio_websocket.ConnectionClosed) -> TransportClosed:
 
 
 def connector_for(url: str, token: str | None = None) -> Connector:
-    """The connector for a URL: `ws:` and `wss:`, or `unix:/path` (lines over a Unix socket).
+    """The connector for a URL: `ws:` and `wss:`, or `unix:/path` (a WebSocket over a Unix socket).
 
-    `token` is the host's connection token, sent as a bearer token on a WebSocket; a Unix socket is guarded by its
-    file mode. Raises ValueError for another scheme.
+    `token` is the host's connection token, sent as a bearer token. Raises ValueError for another scheme.
     """
     scheme = url.partition(":")[0].lower()
     if scheme in ("ws", "wss"):
         return websocket_connector(url, token)
     if scheme == "unix":
-        return unix_connector(url.partition(":")[2])
+        return unix_connector(url.partition(":")[2], token)
     raise ValueError(f"{url!r} is no address of a host: ws://…, wss://… or unix:/path is wanted")
 
 
@@ -135,19 +145,18 @@ def websocket_connector(url: str, token: str | None = None, tls: ssl.SSLContext 
     """Connects to `url` by WebSocket. `tls` replaces the default context of `wss:`."""
     parts = urlsplit(url)
     address = urlunsplit(parts._replace(path=parts.path or "/", fragment=""))
-    headers = [(b"Authorization", b"Bearer " + token.encode())] if token else []
 
     @asynccontextmanager
     async def open_one() -> AsyncIterator[Transport]:
         opening = trio_websocket.open_websocket_url(
             address,
             tls,
-            extra_headers=headers,
-            message_queue_size=1024,
+            extra_headers=_headers(token),
+            message_queue_size=_QUEUE,
             max_message_size=MAX_FRAME,
-            connect_timeout=20,
+            connect_timeout=_OPENING,
             disconnect_timeout=1,
-            receive_buffer_size=65536,
+            receive_buffer_size=_CHUNK,
         )
         opened = False
         try:
@@ -166,8 +175,8 @@ def websocket_connector(url: str, token: str | None = None, tls: ssl.SSLContext 
     return open_one
 
 
-def unix_connector(path: str) -> Connector:
-    """Connects to the Unix socket at `path`."""
+def unix_connector(path: str, token: str | None = None) -> Connector:
+    """Connects by WebSocket over the Unix socket at `path`."""
 
     @asynccontextmanager
     async def open_one() -> AsyncIterator[Transport]:
@@ -175,10 +184,44 @@ def unix_connector(path: str) -> Connector:
             stream = await trio.open_unix_socket(path)
         except OSError as e:
             raise ConnectFailed(f"cannot connect to {path}: {_why(e)}") from e
-        async with stream:
-            yield LineTransport(stream, stream)
+        failed: ConnectFailed | None = None
+        try:
+            async with stream, trio.open_nursery() as nursery:
+                with trio.move_on_after(_OPENING) as opening:
+                    socket = await trio_websocket.wrap_client_stream(
+                        nursery,
+                        stream,
+                        "localhost",
+                        "/",
+                        extra_headers=_headers(token),
+                        message_queue_size=_QUEUE,
+                        max_message_size=MAX_FRAME,
+                        receive_buffer_size=_CHUNK,
+                    )
+                if opening.cancelled_caught:
+                    failed = ConnectFailed(f"{path} did not take the connection within {_OPENING:g} seconds")
+                else:
+                    transport = WebSocketTransport(socket)
+                    try:
+                        yield transport
+                    finally:
+                        await transport.aclose()
+                nursery.cancel_scope.cancel()
+        except* (trio_websocket.HandshakeError, trio_websocket.ConnectionClosed) as group:
+            # The library's reader task raises its refusal beside us.
+            refusal: BaseException = group
+            while isinstance(refusal, BaseExceptionGroup):
+                refusal = refusal.exceptions[0]
+            status = refusal.status_code if isinstance(refusal, trio_websocket.ConnectionRejected) else None
+            failed = ConnectFailed(f"{path} refused the connection: HTTP {status}", status=status)
+        if failed is not None:
+            raise failed
 
     return open_one
+
+
+def _headers(token: str | None) -> list[tuple[bytes, bytes]]:
+    return [(b"Authorization", b"Bearer " + token.encode())] if token else []
 
 
 StreamPair: TypeAlias = tuple[SendStream, ReceiveStream]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -588,12 +588,10 @@ async def test_over_a_websocket_with_a_token(host: FakeHost) -> None:
     async def serve(request: trio_websocket.WebSocketRequest) -> None:
         headers.extend(request.headers)
         socket = await request.accept()
-        try:
-            if len(host.sent("initialize")) + len(host.sent("reconnect")) == 1:
-                await socket.aclose(1013, "too slow")
+        if len(host.sent("initialize")) + len(host.sent("reconnect")) == 1:
+            await socket.aclose(1013, "too slow")
+        with suppress(trio_websocket.ConnectionClosed):
             await talk(socket.get_message, socket.send_message, host)
-        except trio_websocket.ConnectionClosed:
-            pass
 
     async with trio.open_nursery() as nursery:
         server = await nursery.start(
@@ -642,13 +640,32 @@ async def test_over_a_unix_socket(host: FakeHost, tmp_path: Path) -> None:
     socket = trio.socket.socket(trio.socket.AF_UNIX)
     await socket.bind(str(path))
     socket.listen()
+
+    async def serve(stream: trio.SocketStream) -> None:
+        async with trio.open_nursery() as inner:
+            request = await trio_websocket.wrap_server_stream(inner, stream)
+            if dict(request.headers).get(b"authorization") != b"Bearer secret":
+                await request.reject(401)
+                return
+            peer = await request.accept()
+            with suppress(trio_websocket.ConnectionClosed):
+                await talk(peer.get_message, peer.send_message, host)
+
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(
-            trio.serve_listeners, lambda stream: serve_lines(stream, host), [trio.SocketListener(socket)]
-        )
-        async with connect(f"unix:{path}") as client, client.subscribe(S, SessionState) as sub:
+        nursery.start_soon(trio.serve_listeners, serve, [trio.SocketListener(socket)])
+        async with (
+            connect(f"unix:{path}", token="secret") as client,
+            client.subscribe(S, SessionState) as sub,
+        ):
             assert sub.state.title == "first"
+        with pytest.raises(ConnectFailed) as caught:
+            async with connect(f"unix:{path}", token="wrong"):
+                pytest.fail("unreachable")
+        assert caught.value.status == 401
         nursery.cancel_scope.cancel()
+    with pytest.raises(ConnectFailed):
+        async with connect(f"unix:{path}.none"):
+            pytest.fail("unreachable")
 
 
 async def test_over_any_pair_of_streams(host: FakeHost) -> None:
