@@ -97,13 +97,20 @@ async def connect(
     first_seq = 1 if client_id is None else int(time.time() * 1000)
     patience = Patience(reconnect=reconnect, keepalive=keepalive, handshake=timeout)
     client = Client(connector, me, patience, dict(handlers or {}), first_seq)
+    async with _living(client):
+        yield client
+
+
+@asynccontextmanager
+async def _living(client: Client) -> AsyncIterator[None]:
+    """The client's tasks around a block. What the block raises comes out alone, not in the nursery's group."""
     error: BaseException | None = None
     group: BaseExceptionGroup[BaseException] | None = None
     try:
         async with trio.open_nursery() as nursery:
             try:
                 await nursery.start(client._supervisor.run)
-                yield client
+                yield
                 await client._supervisor.leave()
             except BaseException as e:
                 error = e
@@ -264,7 +271,8 @@ class Client:
         """Dispatch an action and wait for the host's answer, which is the envelope all subscribers get.
 
         Raises `ActionRejected` with the host's reason; `ActionLost` where the connection was lost and repeating it is
-        not safe; `ChannelGone`; else as `dispatch`. Cancelled, it stops waiting; the action stays dispatched.
+        not safe; `ChannelGone`; else as `dispatch`. Cancelled, it stops waiting; the action stays dispatched. A host answers
+        nothing on a channel that does not exist: watch the channel first, or wait with a time limit.
         """
         dispatch = self._dispatch(channel, action, awaited=True)
         try:
