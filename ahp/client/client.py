@@ -271,8 +271,8 @@ class Client:
         """Dispatch an action and wait for the host's answer, which is the envelope all subscribers get.
 
         Raises `ActionRejected` with the host's reason; `ActionLost` where the connection was lost and repeating it is
-        not safe; `ChannelGone`; else as `dispatch`. Cancelled, it stops waiting; the action stays dispatched. A host answers
-        nothing on a channel that does not exist: watch the channel first, or wait with a time limit.
+        not safe; `ChannelGone`; else as `dispatch`. Cancelled, it stops waiting; the action stays dispatched. A host
+        answers nothing on a channel that does not exist: watch the channel first, or wait with a time limit.
         """
         dispatch = self._dispatch(channel, action, awaited=True)
         try:
