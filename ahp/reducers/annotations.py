@@ -8,6 +8,7 @@ from typing import Any
 from ahp import wire
 from ahp.actions import annotations as a
 from ahp.state.annotations import Annotation, AnnotationsState
+from ahp.state.common import AnnotationsSummary
 from ahp.wire import UnsetType, Wire, replace
 
 
@@ -15,6 +16,12 @@ def apply(state: AnnotationsState, action: Wire) -> AnnotationsState:
     """`state` after `action`; an action of an unknown type changes nothing."""
     reduce = _REDUCERS.get(wire.tag_of(action))
     return state if reduce is None else reduce(state, action)
+
+
+def summary_of(state: AnnotationsState, resource: str) -> AnnotationsSummary:
+    """The counts that a session shows of its annotations channel `resource`."""
+    entries = sum(len(annotation.entries) for annotation in state.annotations)
+    return AnnotationsSummary(resource=resource, annotation_count=len(state.annotations), entry_count=entries)
 
 
 def _set(state: AnnotationsState, action: a.AnnotationsSet) -> AnnotationsState:

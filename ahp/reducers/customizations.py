@@ -31,6 +31,13 @@ def id_of(item: wire.Wire) -> object:
     return wire.extras(item).get("id") if found is None else found
 
 
+def find(state: SessionState, id: str) -> Any | None:
+    """The customization of that id, the top level before what is inside; None where there is none."""
+    known = present(state.customizations, [])
+    everything = [*known, *(child for item in known for child in _children(item))]
+    return next((item for item in everything if id_of(item) == id), None)
+
+
 def changed(state: SessionState, action: actions.SessionCustomizationsChanged) -> SessionState:
     """All of them anew."""
     return replace(state, customizations=action.customizations)
