@@ -192,7 +192,7 @@ def with_extras(value: T, more: dict[str, JSON]) -> T:
     struct = cast(Struct, value)
     more = {**extras(struct), **more}
     known = {name: getattr(struct, name) for name in struct.__struct_fields__ if not _is_extra(name)}
-    cls = next(cls for cls in type(struct).__mro__ if not _WIDER in cls.__dict__)
+    cls = next(cls for cls in type(struct).__mro__ if _WIDER not in cls.__dict__)
     config = struct.__struct_config__
     return cast(T, _open(cls, known, more, config.tag_field, config.tag))
 
@@ -322,7 +322,11 @@ def _json_name(value: object) -> str:
 def _open(cls: type[Struct], known: dict[str, Any], extra: dict[str, Any], tag_field: str | None, tag: Any) -> Any:
     if cls is not Unknown and not extra:
         return cls(**known)
-    wider = _wider(cls, tuple(extra), tag_field, tag)
+    try:
+        wider = _wider(cls, tuple(extra), tag_field, tag)
+    except ValueError:
+        # Struct fields cannot be named so, and no field of the protocol is.
+        raise ValidationError("Object has a field with a quote, backslash or control character in its name") from None
     return wider(**known, **{f"x{i}_": v for i, v in enumerate(extra.values())})
 
 
