@@ -161,7 +161,7 @@ class _Sink:
     def write(self, level: Level, name: str, event: str, fields: dict[str, object], exc: BaseException | None) -> None:
         if exc is not None:
             fields["error"] = _words(exc)
-            fields["traceback"] = _cut("".join(traceback.format_exception(exc)), _TRACEBACK_LIMIT)
+            fields["traceback"] = "".join(traceback.format_exception(exc))
         self.emit(_line(level, name, event, fields, self.form))
 
 
@@ -201,7 +201,12 @@ def _words(exc: BaseException) -> str:
 
 def _line(level: Level, name: str, event: str, fields: dict[str, object], form: Format) -> str:
     moment = datetime.fromtimestamp(time.time(), UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
-    record: dict[str, object] = {"time": moment, "level": level, "log": name, "event": redactor.text(event)}
+    record: dict[str, object] = {
+        "time": moment,
+        "level": level,
+        "log": name,
+        "event": redactor.text(event, _VALUE_LIMIT),
+    }
     for key, value in fields.items():
         record[key if key not in record else f"{key}_"] = _shown(key, value)
     if form == "json":
@@ -211,17 +216,9 @@ def _line(level: Level, name: str, event: str, fields: dict[str, object], form: 
 
 def _shown(key: str, value: object) -> object:
     try:
-        shown = redactor.value(key, value)
+        return redactor.value(key, value, _TRACEBACK_LIMIT if key == "traceback" else _VALUE_LIMIT)
     except Exception as error:  # Somebody's __str__ raised: the line still says the rest.
         return f"<unprintable: {type(error).__name__}>"
-    return _cut(shown, _TRACEBACK_LIMIT if key == "traceback" else _VALUE_LIMIT) if isinstance(shown, str) else shown
-
-
-def _cut(text: str, limit: int) -> str:
-    """The ends of a long text: the beginning says what it is, the end of a traceback what happened."""
-    if len(text) <= limit:
-        return text
-    return f"{text[: limit // 2]}…({len(text) - limit} more)…{text[-(limit // 2) :]}"
 
 
 # JSON escapes C0 alone; C1 and the line separators would reach a terminal or split a line.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Mapping
 from urllib.parse import quote
 
@@ -19,17 +20,21 @@ _NAMES = re.compile(
     r"(?i)(?:^|[^a-z])(?:tkn|pwd|auth)(?:$|[^a-z])|token|secret|passw(?:or)?d|passphrase|authorization|"
     r"api[-_.]?key|access[-_.]?key|private[-_.]?key|credential|cookie|bearer"
 )
+# Every repetition is bounded or begins at a word, so that no text takes more than linear time.
 _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=:-]{6,}"), rf"\1 {HIDDEN}"),
+    (re.compile(r"(?i)\b(bearer|basic)\s{1,4}[\w.~+/=:-]{6,}"), rf"\1 {HIDDEN}"),
     (re.compile(r"(?i)([?&](?:tkn|token|access_token|api_?key|key|code|secret)=)[^&\s\"'#]+"), rf"\1{HIDDEN}"),
-    (re.compile(r"(?i)(authorization[\"']?\s*[:=]\s*[\"']?)(?!\s*(?:bearer|basic)\b)[^\s\"',;]+"), rf"\1{HIDDEN}"),
+    (
+        re.compile(r"(?i)(authorization[\"']?\s{0,4}[:=]\s{0,4}[\"']?)(?!bearer\b|basic\b|\s)[^\s\"',;]+"),
+        rf"\1{HIDDEN}",
+    ),
     (
         re.compile(
-            r"(?i)(\b[\w.-]*(?:token|secret|passw(?:or)?d|api[-_]?key)[\"']?\s*[:=]\s*[\"']?)(?!<)[^\s\"',;&}]{4,}"
+            r"(?i)((?:token|secret|passw(?:or)?d|api[-_]?key)[\"']?\s{0,4}[:=]\s{0,4}[\"']?)(?![<\s])[^\s\"',;&}]{4,}"
         ),
         rf"\1{HIDDEN}",
     ),
-    (re.compile(r"([a-zA-Z][\w+.-]*://[^\s/:@\"']*:)[^\s/@\"']+@"), rf"\1{HIDDEN}@"),
+    (re.compile(r"(://[^\s/:@\"']{0,100}:)[^\s/@\"']{1,300}@"), rf"\1{HIDDEN}@"),
     (re.compile(r"\b(?:sk|pk|rk|xox[abprs]|gh[opusr]|github_pat|glpat)[-_][\w-]{12,}"), HIDDEN),
     (re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"), HIDDEN),
 )
@@ -63,22 +68,30 @@ class Redactor:
         ]
         self._pattern = re.compile("|".join(alternatives)) if alternatives else None
 
-    def text(self, text: str) -> str:
-        """`text` with every secret in it hidden."""
+    def text(self, text: str, limit: int = sys.maxsize) -> str:
+        """`text` with every secret in it hidden, its middle cut out where it is longer than `limit`."""
         if self._pattern is not None:
             text = self._pattern.sub(HIDDEN, text)
+        text = _cut(text, limit)
         for pattern, instead in _SHAPES:
             text = pattern.sub(instead, text)
         return text
 
-    def value(self, key: str, value: object) -> object:
+    def value(self, key: str, value: object, limit: int = sys.maxsize) -> object:
         """The value of a field, also a table or a list. Numbers are kept: `tokens=120` counts, and hides nothing."""
         if isinstance(value, bool | int | float | None):
             return value
         if isinstance(value, Mapping):
-            return {str(name): self.value(str(name), inner) for name, inner in value.items()}
+            return {str(name): self.value(str(name), inner, limit) for name, inner in value.items()}
         if names_a_secret(key):
             return HIDDEN
         if isinstance(value, list | tuple | set | frozenset):
-            return [self.value(key, inner) for inner in value]
-        return self.text(str(value))
+            return [self.value(key, inner, limit) for inner in value]
+        return self.text(str(value), limit)
+
+
+def _cut(text: str, limit: int) -> str:
+    """The ends of a long text: the beginning says what it is, the end of a traceback what happened."""
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit // 2]}…({len(text) - limit} more)…{text[-(limit // 2) :]}"

@@ -134,17 +134,16 @@ def test_a_huge_value_is_cut_and_keeps_both_ends(stderr: io.StringIO) -> None:
     _log.info("big", value="a" * 1_000_000 + "end")
     log.close()
     assert len(stderr.getvalue()) < 10_000
-    assert stderr.getvalue().endswith("end\n")
+    assert stderr.getvalue().endswith('end"\n')
 
 
 def test_the_file_is_private_and_turns_over_by_size(tmp_path: Path) -> None:
     path = tmp_path / "ahpd.log"
-    log.configure("info", file=LogFile(path, max_bytes=2_000, keep=2))
-    for number in range(200):
-        _log.info("line", number=number)
-        if number % 10 == 0:
-            log.configure("info", file=LogFile(path, max_bytes=2_000, keep=2))
-    log.close()
+    for start in range(0, 200, 10):
+        file = LogFile(path, max_bytes=2_000, keep=2)
+        for number in range(start, start + 10):
+            file.write(f"line number={number}\n" * 5)
+        file.close()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["ahpd.log", "ahpd.log.1", "ahpd.log.2"]
     assert path.stat().st_mode & 0o777 == 0o600
     assert "number=199" in path.read_text()
