@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from actors import log
 from actors.agents.interface import Agent
@@ -14,13 +14,13 @@ _log = log.get("agents")
 
 
 class Agents:
-    """In the order they are offered; the first is the default unless `default` names another."""
+    """In the order they are offered; the first is the default unless `default` answers another's provider id."""
 
-    def __init__(self, agents: Iterable[Agent] = (), default: str | None = None) -> None:
+    def __init__(self, agents: Iterable[Agent] = (), default: Callable[[], str] = lambda: "") -> None:
         self._by_provider = {agent.provider: agent for agent in agents}
         self._default = default
 
-    def __iter__(self) -> Iterable[Agent]:
+    def __iter__(self) -> Iterator[Agent]:
         return iter(self._by_provider.values())
 
     def add(self, agent: Agent) -> None:
@@ -29,7 +29,7 @@ class Agents:
     def find(self, provider: str | None) -> Agent:
         """The agent of `provider`, or the default one. Raises `ProviderNotFound`, naming what there is."""
         if provider is None:
-            provider = self._default or next(iter(self._by_provider), None)
+            provider = self._default() or next(iter(self._by_provider), None)
         agent = self._by_provider.get(provider or "")
         if agent is None:
             offered = ", ".join(self._by_provider) or "none"
