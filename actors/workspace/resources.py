@@ -2,7 +2,8 @@
 
 Anybody may call the operations; the daemon and its plugins register schemes, each once. Every operation takes the
 wire params, answers the wire result, and raises an `RpcError` whose code and sentence may go straight to the peer.
-`confine` is the policy of whoever asks (`places.Confine`; None: all that the daemon's user may reach).
+`confine` is the policy of whoever asks (`places.Confine`; None: the one all share, at first all that the daemon's user
+may reach).
 """
 
 from __future__ import annotations
@@ -32,9 +33,12 @@ __all__ = ["Provider", "Resources"]
 
 
 class Resources:
-    """The table of schemes. `read_limit` is the largest file, in bytes, that one read answers."""
+    """The table of schemes. `read_limit` is the largest file, in bytes, that one read answers; `confine` the policy for
+    whoever asks without one (watches ask it too).
+    """
 
-    def __init__(self, *, read_limit: int = READ_LIMIT) -> None:
+    def __init__(self, *, read_limit: int = READ_LIMIT, confine: Confine | None = None) -> None:
+        self.confine = confine
         self.files = Files(read_limit)
         self._providers: dict[str, Provider] = {"file": self.files}
 
@@ -54,39 +58,39 @@ class Resources:
 
     async def read(self, params: ResourceReadParams, confine: Confine | None = None) -> ResourceReadResult:
         """`resourceRead`: the whole content; bytes that are not UTF-8 come as base64 whatever was asked."""
-        return await self._provider(params.uri, "read content").read(params, confine)
+        return await self._provider(params.uri, "read content").read(params, confine or self.confine)
 
     async def write(self, params: ResourceWriteParams, confine: Confine | None = None) -> Empty:
         """`resourceWrite`: whole or not at all, and in order among this host's writers."""
-        return await self._provider(params.uri, "write").write(params, confine)
+        return await self._provider(params.uri, "write").write(params, confine or self.confine)
 
     async def list(self, params: ResourceListParams, confine: Confine | None = None) -> ResourceListResult:
         """`resourceList`: the entries of a folder."""
-        return await self._provider(params.uri, "list the folder").list(params, confine)
+        return await self._provider(params.uri, "list the folder").list(params, confine or self.confine)
 
     async def resolve(self, params: ResourceResolveParams, confine: Confine | None = None) -> ResourceResolveResult:
         """`resourceResolve`: what is there, under its canonical URI."""
-        return await self._provider(params.uri, "resolve").resolve(params, confine)
+        return await self._provider(params.uri, "resolve").resolve(params, confine or self.confine)
 
     async def mkdir(self, params: ResourceMkdirParams, confine: Confine | None = None) -> Empty:
         """`resourceMkdir`: the folder and its missing parents."""
-        return await self._provider(params.uri, "make the folder").mkdir(params, confine)
+        return await self._provider(params.uri, "make the folder").mkdir(params, confine or self.confine)
 
     async def copy(self, params: ResourceCopyParams, confine: Confine | None = None) -> Empty:
         """`resourceCopy`, within one scheme."""
-        return await self._of_both(params, "copy").copy(params, confine)
+        return await self._of_both(params, "copy").copy(params, confine or self.confine)
 
     async def move(self, params: ResourceMoveParams, confine: Confine | None = None) -> Empty:
         """`resourceMove`, within one scheme."""
-        return await self._of_both(params, "move").move(params, confine)
+        return await self._of_both(params, "move").move(params, confine or self.confine)
 
     async def delete(self, params: ResourceDeleteParams, confine: Confine | None = None) -> Empty:
         """`resourceDelete`: a folder that is not empty goes only with `recursive`."""
-        return await self._provider(params.uri, "delete").delete(params, confine)
+        return await self._provider(params.uri, "delete").delete(params, confine or self.confine)
 
     async def request(self, params: ResourceRequestParams, confine: Confine | None = None) -> Empty:
         """`resourceRequest`: `PermissionDenied` where the policy says no."""
-        return await self._provider(params.uri, "grant access").request(params, confine)
+        return await self._provider(params.uri, "grant access").request(params, confine or self.confine)
 
     def _provider(self, uri: str, doing: str) -> Provider:
         # What has no scheme is refused by the file provider, in the words of each operation.

@@ -25,10 +25,10 @@ from actors.workspace.globs import Globs
 from actors.workspace.places import Confine, Confined, open_folder, place
 from actors.workspace.refusals import named, refusing
 from ahp import uris, wire
-from ahp.actions.resource_watch import ResourceChange
 from ahp.commands import CreateResourceWatchParams
 from ahp.commands import Globs as WireGlobs
 from ahp.jsonrpc import InternalError, NotFound
+from ahp.state.resource_watch import ResourceChange
 from ahp.wire import UNSET, UnsetType, Wire
 
 __all__ = ["WatchSpec", "watch"]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from actors.workspace.places import Access, Confined, under
+from actors.workspace.resources import Resources
 from ahp import commands, uris
 from ahp.jsonrpc import NotFound, PermissionDenied
 from ahp.wire import UNSET
@@ -74,6 +77,51 @@ async def test_a_refusal_says_what_to_ask_for(inside: Disk) -> None:
     for fine in (inside.uri("file"), inside.uri("to be made")):
         both = commands.ResourceRequestParams(uri=fine, read=True, write=True)
         await inside.resources.request(both, inside.confine)
+
+
+async def test_who_asks_without_a_policy_has_the_one_that_all_share(inside: Disk) -> None:
+    shared = Resources(confine=inside.confine)
+    assert (await shared.read(commands.ResourceReadParams(uri=inside.uri("file")))).data == "mine"
+    assert await code_of(shared.read(commands.ResourceReadParams(uri=inside.uri("file-out")))) == DENIED
+    assert await code_of(shared.list(commands.ResourceListParams(uri="file:///"))) == DENIED
+
+
+@pytest.fixture
+def foreign() -> Iterator[Disk]:
+    """A folder of somebody else with one file of ours in it."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can become somebody else")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        (folder / "ours").write_text("old")
+        (folder / "theirs").write_text("secret")
+        (folder / "theirs").chmod(0o600)
+        os.chown(folder / "ours", 65534, 65534)
+        os.seteuid(65534)
+        try:
+            yield Disk(folder)
+        finally:
+            os.seteuid(0)
+
+
+async def test_what_the_system_forbids_is_denied(foreign: Disk) -> None:
+    assert await code_of(foreign.read("theirs")) == DENIED
+    assert await code_of(foreign.write("theirs", "x")) == DENIED
+    assert await code_of(foreign.write("new", "x")) == DENIED
+    assert await code_of(foreign.mkdir("new")) == DENIED
+    assert await code_of(foreign.move("ours", "new")) == DENIED
+    assert await code_of(foreign.copy("ours", "new")) == DENIED
+    assert await code_of(foreign.delete("ours")) == DENIED
+    assert (await foreign.resolve("theirs")).size == 6
+    assert await foreign.list("") == {"ours": "file", "theirs": "file"}
+
+
+async def test_a_file_is_changed_in_place_where_none_can_be_put_beside_it(foreign: Disk) -> None:
+    await foreign.write("ours", "one")
+    await foreign.write("ours", "X", mode="insert", position=1)
+    await foreign.write("ours", "!", mode="append")
+    assert await foreign.text("ours") == "oXne!"
 
 
 async def test_a_folder_goes_only_whole(inside: Disk) -> None:

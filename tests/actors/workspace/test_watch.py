@@ -14,8 +14,8 @@ import trio
 from actors.workspace.places import under
 from actors.workspace.watch import WatchSpec, watch
 from ahp import commands, uris, wire
-from ahp.actions.resource_watch import ResourceChange
 from ahp.jsonrpc import NotFound, PermissionDenied
+from ahp.state.resource_watch import ResourceChange
 from tests.actors.workspace.disk import Disk
 
 
