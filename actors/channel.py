@@ -51,13 +51,6 @@ class Subscribe(Order[bytes], frozen=True):
     quiet: bool = False
 
 
-class Unsubscribed(Message, frozen=True):
-    """`client_id` no longer watches `channel` on any of its connections."""
-
-    channel: str
-    client_id: str
-
-
 class WatchersChanged(Message, frozen=True):
     """A fact: somebody stopped watching `channel`."""
 

@@ -443,7 +443,7 @@ class Chat(Actor):
         self.channel.apply(_error(turn_id, 0, error), keep=False)
 
     def _settle_interrupted(self) -> None:
-        """A turn that was active when the daemon died ends as interrupted, with what had arrived (design, The store)."""
+        """A turn that was active when the daemon died ends as interrupted, with what had arrived (design, Store)."""
         active = present(self.channel.state.active_turn, None)
         if active is None:
             return

@@ -7,11 +7,11 @@ session when it unsubscribes, comes back without resubscribing, or stays away lo
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Awaitable, Callable
 
 from actors.actor import Actor, ActorGone, Message
-from actors.channel import Unsubscribed
 from actors.environment import Environment
 from actors.session import ClientLeft
 
@@ -93,9 +93,8 @@ class Client(Actor):
         self._watched[message.channel] -= 1
         if self._watched[message.channel] <= 0:
             del self._watched[message.channel]
-            self._active.discard(message.channel)
-            self.cancel_timer(message.channel)
-            await self._say(message.channel, Unsubscribed(message.channel, self.client_id))
+            if message.channel in self._active:
+                await self._leave(message.channel)
 
     async def on_became_active(self, message: BecameActive) -> None:
         self._active.add(message.session)
@@ -122,7 +121,5 @@ class Client(Actor):
         await self._say(session, ClientLeft(self.client_id))
 
     async def _say(self, channel: str, message: Message) -> None:
-        try:
+        with contextlib.suppress(ActorGone):  # Asleep or gone: nobody is active there any more.
             await self._tell(channel, message)
-        except ActorGone:
-            pass  # Asleep or gone: nobody is active there any more.

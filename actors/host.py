@@ -28,7 +28,7 @@ from actors.session_record import ChatPrivate, KeptChat, load_session
 from actors.store import StoreError, Write, documents, sequence, sessions
 from actors.store import chats as chat_records
 from actors.store import clients as client_records
-from actors.terminals import Terminals
+from actors.terminals import ListTerminals, Terminals, TerminalsMoved
 from actors.watches import Watches
 from actors.workspace.watch import WatchSpec
 from ahp import jsonrpc, uris, wire
@@ -90,10 +90,6 @@ class AgentsMoved(Message, frozen=True):
     """What the backends say of themselves may have changed."""
 
 
-class TerminalsMoved(Message, frozen=True):
-    """The list of terminals has changed."""
-
-
 class ConfigMoved(Message, frozen=True):
     """The configuration changed outside the root channel (file, command line)."""
 
@@ -126,6 +122,7 @@ class Host(Actor):
         self.env.tools.on_change = self._tools_changed
         self.env.settings.subscribe(lambda _: self.post("config", ConfigMoved()))
         await self.on_agents_moved(AgentsMoved())
+        await self.terminals.restore()
         for record in await self.env.store.read(chat_records.with_active_turn()):
             # A turn that was running when the process died ends as interrupted when its session is loaded.
             await self.on_wake(Wake(record.session_id))
@@ -404,7 +401,13 @@ class Host(Actor):
             self.channel.apply(actions.RootAgentsChanged(agents=infos), keep=False)
 
     async def on_terminals_moved(self, _: TerminalsMoved) -> None:
-        self.channel.apply(actions.RootTerminalsChanged(terminals=self.terminals.infos()), keep=False)
+        infos = self.terminals.infos()
+        if infos != present(self.channel.next.terminals, []):
+            self.channel.apply(actions.RootTerminalsChanged(terminals=infos), keep=False)
+
+    async def on_list_terminals(self, _: ListTerminals) -> None:
+        await self.on_terminals_moved(TerminalsMoved())
+        await self.channel.flush()
 
     async def on_config_moved(self, _: ConfigMoved) -> None:
         values = self.env.settings.root_values()

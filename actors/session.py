@@ -17,7 +17,7 @@ import trio
 from actors import history, log
 from actors.actor import Actor, Message, Order, supervise
 from actors.agents.interface import Agent, AgentError, WorkerPort
-from actors.channel import Channel, Dispatch, Subscribe, Unsubscribed, WatchersChanged
+from actors.channel import Channel, Dispatch, Subscribe, WatchersChanged
 from actors.chat import (
     BeginHostTurn,
     BeginWorkerTurn,
@@ -262,11 +262,6 @@ class Session(Actor):
         follow = _FOLLOW.get(wire.tag_of(message.action))
         if follow is not None and await self.channel.flush():
             await follow(self, message.action)
-
-    async def on_unsubscribed(self, message: Unsubscribed) -> None:
-        """Unsubscribing from the session also ends the client's being active in it (digest 1, unsubscribe)."""
-        if message.channel == self.uri:
-            await self.on_client_left(ClientLeft(message.client_id))
 
     async def on_client_left(self, message: ClientLeft) -> None:
         if any(client.client_id == message.client_id for client in self.channel.next.active_clients):

@@ -73,11 +73,12 @@ class Text:
     of them are its own. Extending any version but the newest copies. `str(text)` joins (and keeps the join).
     """
 
-    __slots__ = ("_count", "_pieces")
+    __slots__ = ("_count", "_length", "_pieces")
 
     def __init__(self, text: str = "") -> None:
         self._pieces = [text] if text else []
         self._count = len(self._pieces)
+        self._length = len(text)
 
     def __add__(self, more: str) -> Text:
         if not more:
@@ -87,6 +88,7 @@ class Text:
         longer = Text.__new__(Text)
         longer._pieces = pieces
         longer._count = len(pieces)
+        longer._length = self._length + len(more)
         return longer
 
     def __str__(self) -> str:
@@ -106,7 +108,8 @@ class Text:
         return self._count > 0
 
     def __len__(self) -> int:
-        return len(str(self))
+        """Characters; nothing is joined for it."""
+        return self._length
 
     def __repr__(self) -> str:
         return f"Text({str(self)!r})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from actors.client import BecameActive
 from actors.requests.handler import Handler
 from actors.session import Session
 from actors.session_create import check
@@ -39,6 +40,8 @@ async def create_session(connection: ClientConnection, params: CreateSessionPara
     fork = present(params.fork, None)
     history = [] if fork is None else await _fork(connection, fork)
     await host.create_session(await check(host.env, params, history))
+    if active is not None and connection.client is not None:
+        await connection.client.tell(BecameActive(params.channel))
 
 
 async def _fork(connection: ClientConnection, fork: SessionFork) -> list[Turn]:

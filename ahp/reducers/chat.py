@@ -99,7 +99,8 @@ def find_tool_call(state: ChatState, turn_id: str, tool_call_id: str) -> ToolCal
 def open_input_requests(state: ChatState) -> list[ChatInputRequest]:
     """The questions of the active turn that nobody has answered."""
     active = active_turn(state)
-    return [] if active is None else [part.request for part in active.response_parts if _is_open(part)]
+    parts = [] if active is None else active.response_parts
+    return [part.request for part in parts if isinstance(part, InputRequestPart) and _is_open(part)]
 
 
 def find_input_request(state: ChatState, request_id: str) -> ChatInputRequest | None:

@@ -39,6 +39,7 @@ from ahp.wire import UNSET, Meta, Text, UnsetType, present, replace
 
 Change: TypeAlias = Callable[[ToolCallState, Any], ToolCallState]
 
+_NO_OPTION: ConfirmationOption | UnsetType = UNSET
 _Waiting: TypeAlias = ToolCallPendingConfirmation | ToolCallRunning | ToolCallAuthRequired
 _Ended: TypeAlias = ToolCallCompleted | ToolCallCancelled
 
@@ -51,7 +52,7 @@ def skipped(part: ToolCallPart) -> ToolCallPart:
     streaming = isinstance(call, ToolCallStreaming)
     cancelled = ToolCallCancelled(
         **_base(call, UNSET),
-        invocation_message=present(call.invocation_message, ""),
+        invocation_message="" if isinstance(call.invocation_message, UnsetType) else call.invocation_message,
         tool_input=UNSET if streaming else getattr(call, "tool_input", UNSET),
         reason="skipped",
     )
@@ -88,7 +89,7 @@ def ready(call: ToolCallState, action: ChatToolCallReady) -> ToolCallState:
             confirmed=present(action.confirmed, ""),
         )
     before = call if isinstance(call, ToolCallPendingConfirmation) else None
-    asked = {
+    asked: dict[str, Any] = {
         name: getattr(before, name, UNSET) if isinstance(getattr(action, name), UnsetType) else getattr(action, name)
         for name in ("confirmation_title", "risk_assessment", "edits", "editable", "options")
     }
@@ -185,14 +186,17 @@ def complete(call: ToolCallState, action: ChatToolCallComplete) -> ToolCallState
             return call
         content = call.content if isinstance(content, UnsetType) else content
         needs_person = False
-    asked = isinstance(call, ToolCallPendingConfirmation)
+    if isinstance(call, ToolCallPendingConfirmation):
+        reason, option = "not-needed", _NO_OPTION
+    else:
+        reason, option = call.confirmed, call.selected_option
     kind = ToolCallPendingResultConfirmation if needs_person else ToolCallCompleted
     done = kind(
         **_base(call, action.meta),
         invocation_message=call.invocation_message,
         tool_input=call.tool_input,
-        confirmed="not-needed" if asked else call.confirmed,
-        selected_option=UNSET if asked else call.selected_option,
+        confirmed=reason,
+        selected_option=option,
         success=result.success,
         past_tense_message=result.past_tense_message,
         content=content,
