@@ -26,6 +26,7 @@ from actors.door.http import AsgiApp, HttpApp
 from actors.door.listener import DoorLimits, serve
 from actors.door.policy import Policy
 from actors.door.sockets import Bound, Endpoint, TcpEndpoint, TlsFiles, UnixEndpoint
+from actors.door.stdio import open_stdio, serve_stdio
 from actors.door.token import SharedToken, load_or_create
 from actors.door.websocket import ConnectionLimits
 from actors.environment import Environment
@@ -34,6 +35,8 @@ from actors.host import ROOT_CONFIG, SEQUENCE_BLOCK, Host
 from actors.hub import Hub
 from actors.store import documents, open_store, sequence, sessions
 from actors.tools.registry import Tools
+from actors.workspace import git_blob
+from actors.workspace.places import under
 from actors.workspace.resources import Resources
 from ahp.state.root import RootState
 
@@ -88,6 +91,16 @@ async def run(
                 await trio.to_thread.run_sync(token.reload)
         _log.info("stopping")
         nursery.cancel_scope.cancel()
+    await agents.close()
+
+
+async def run_stdio(settings: Settings, folders: Folders) -> None:
+    """Serve the one client at standard input and output, until it closes them. Raises as `run` does."""
+    ensure(folders)
+    agents = Agents(make_agents(settings.config), default=lambda: settings.config.default_agent)
+    receive, send = open_stdio()
+    async with open_host(settings, folders.store_file, agents, Clock()) as host:
+        await serve_stdio(receive, send, host.serve, _limits(settings.config).connection)
     await agents.close()
 
 
@@ -154,7 +167,7 @@ async def open_host(
             settings=settings,
             agents=agents,
             tools=Tools(),
-            resources=Resources(),
+            resources=_resources(config),
             version=version("ahpd"),
         )
         root = RootState(agents=[], active_sessions=0, terminals=[], config=settings.root_state())
@@ -165,6 +178,13 @@ async def open_host(
                 yield host
             finally:
                 host.stop()
+
+
+def _resources(config: Config) -> Resources:
+    """Files below the configured roots (all that this user may reach without any), and what commits hold of them."""
+    resources = Resources(confine=under(config.resource_roots) if config.resource_roots else None)
+    resources.register(git_blob.SCHEME, git_blob.GitBlobs())
+    return resources
 
 
 def _decoded(body: bytes | None) -> object:

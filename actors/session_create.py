@@ -45,8 +45,8 @@ async def check(env: Environment, params: CreateSessionParams, history: list[Tur
         raise InvalidParams(f"{agent.display_name} works in one folder, and {len(folders)} are given")
     paths = [await _existing(folder) for folder in folders]
     first = paths[0] if paths else None
-    schema = await session_config.schema_for(first, await agent.config_schema(first))
     given = present(params.config, {})
+    schema = await session_config.schema_for(first, await agent.config_schema(first), given)
     problems = session_config.problems(schema, given)
     if problems:
         raise InvalidParams("config: " + "; ".join(problems))

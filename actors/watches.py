@@ -38,7 +38,7 @@ class Watch(Actor):
         self._spec = spec
 
     async def prepare(self) -> None:
-        await self.nursery.start(watch, self._spec, self._changed)
+        await self.nursery.start(watch, self._spec, self._changed, self._env.resources.confine)
         self.set_timer("unclaimed", UNCLAIMED_SECONDS, Unclaimed())
 
     async def on_subscribe(self, message: Subscribe) -> bytes:

@@ -126,7 +126,9 @@ class Config(Struct, frozen=True, kw_only=True):
         Literal["full", "process"],
         restart("full: what was acknowledged survives a power cut; process: only the daemon's end, but it is faster."),
     ] = "full"
-    worktree_root: Annotated[Path | None, live("Where git worktrees are made; empty for the data folder.")] = None
+    worktree_root: Annotated[
+        Path | None, live("Where git worktrees are made; empty for beside the repository, in <repository>.worktrees.")
+    ] = None
     resource_roots: Annotated[
         tuple[Path, ...], restart("The folders clients may reach files in; empty for all that this user may.")
     ] = ()

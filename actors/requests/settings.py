@@ -24,10 +24,9 @@ if TYPE_CHECKING:
 async def resolve(connection: ClientConnection, params: ResolveSessionConfigParams) -> ResolveSessionConfigResult:
     agent = connection.host.env.agents.find(present(params.provider, None))
     folder = folder_of(params.working_directory)
-    schema = await session_config.schema_for(folder, await agent.config_schema(folder))
-    return ResolveSessionConfigResult(
-        schema=schema, values=session_config.values_for(schema, present(params.config, {}))
-    )
+    given = present(params.config, {})
+    schema = await session_config.schema_for(folder, await agent.config_schema(folder), given)
+    return ResolveSessionConfigResult(schema=schema, values=session_config.values_for(schema, given))
 
 
 async def completions(
