@@ -54,7 +54,7 @@ async def serve_websocket(
     """Upgrade `transport` and run `handler` with it; close it when the handler returns (1000) or raises (1011).
 
     `head` is the upgrade request as it came, `surplus` what came behind it. Returns without calling `handler` if the
-    handshake fails. What `handler` raises comes out in an exception group. When cancelled, the transport is closed at once.
+    handshake fails. What `handler` raises comes out in an exception group. When cancelled, closes at once.
     """
     outbox = Outbox(limits.outbox_bytes)
     inbox = Inbox(_INBOX_BYTES)
