@@ -119,8 +119,8 @@ class SessionView(Protocol):
     @property
     def state(self) -> SessionState: ...
     def folders(self, chat: ChatState | None) -> Sequence[Path]: ...
-    def offered(self) -> Sequence[OfferedTool]: ...
-    def instructions(self) -> str: ...
+    def offered(self, chat: Chat | None = None) -> Sequence[OfferedTool]: ...
+    def instructions(self, chat: Chat | None = None) -> str: ...
     def post(self, key: object, fact: Message) -> None: ...
     async def wait_ready(self) -> None: ...
     async def open_worker(
@@ -391,13 +391,13 @@ class Chat(Actor):
                     config={} if config is None else config.values,
                     history=state.turns,
                     resume=self.private.resume,
-                    tools=[offered.definition for offered in self.session.offered()],
-                    instructions=self.session.instructions(),
+                    tools=[offered.definition for offered in self.session.offered(self)],
+                    instructions=self.session.instructions(self),
                     client_tool_timeout=(self.env.config.client_tool_timeout_ms / 1000) or None,
                 )
             )
         elif self._tools_stale:
-            await self._backend.tools_changed([offered.definition for offered in self.session.offered()])
+            await self._backend.tools_changed([offered.definition for offered in self.session.offered(self)])
         self._tools_stale = False
         return self._backend
 
@@ -469,7 +469,7 @@ class Chat(Actor):
         if call is None:
             return
         name = call.display_name
-        others = [o for o in self.session.offered() if o.client_id not in (None, client_id) and o.title == name]
+        others = [o for o in self.session.offered(self) if o.client_id not in (None, client_id) and o.title == name]
         hint = f"Another client provides {name}: you may try the call again." if others else ""
         result = failure(
             f"{name} failed",
@@ -486,7 +486,7 @@ class Chat(Actor):
         running.completed(call_id, result)
 
     def _find_offered(self, name: str) -> OfferedTool | None:
-        return next((offered for offered in self.session.offered() if offered.definition.name == name), None)
+        return next((offered for offered in self.session.offered(self) if offered.definition.name == name), None)
 
     def _elapsed(self) -> int:
         """Milliseconds that the running turn has taken, by the one clock that does not jump."""

@@ -33,7 +33,9 @@ from actors.environment import Environment
 from actors.folders import Folders, ensure
 from actors.host import ROOT_CONFIG, SEQUENCE_BLOCK, Host
 from actors.hub import Hub
+from actors.people import People
 from actors.store import documents, open_store, sequence, sessions
+from actors.tools.builtin import host_tools
 from actors.tools.registry import Tools
 from actors.workspace import git_blob
 from actors.workspace.places import under
@@ -166,8 +168,9 @@ async def open_host(
             clock=clock,
             settings=settings,
             agents=agents,
-            tools=Tools(),
+            tools=Tools(host_tools()),
             resources=_resources(config),
+            people=People(),
             version=version("ahpd"),
         )
         root = RootState(agents=[], active_sessions=0, terminals=[], config=settings.root_state())

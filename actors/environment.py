@@ -8,6 +8,7 @@ from actors.agents.registry import Agents
 from actors.clock import Clock
 from actors.config import Config, Settings
 from actors.hub import Hub
+from actors.people import People
 from actors.store import Store
 from actors.tools.registry import Tools
 from actors.workspace.resources import Resources
@@ -23,6 +24,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     agents: Agents
     tools: Tools
     resources: Resources
+    people: People
     version: str = ""
 
     @property

@@ -17,6 +17,7 @@ from actors.catalogue import Catalogue
 from actors.channel import Channel, Dispatch, Subscribe, WatchersChanged
 from actors.chat import Chat, ToolsChanged
 from actors.client import Client
+from actors.config import Change
 from actors.connection import ClientConnection
 from actors.door import Connection
 from actors.environment import Environment
@@ -44,6 +45,9 @@ _log = log.get("host")
 
 SEQUENCE_BLOCK = 1_000_000
 """How many serverSeqs are reserved at once: a restarted host goes on behind them (store, sequence)."""
+
+_TOOL_KEYS = frozenset({"advancedTools", "sessionTools", "sessionToolsProviders", "titleStrategy"})
+"""Keys that change what running sessions are offered (tools page, Configuration keys)."""
 
 ROOT_CONFIG = ("rootConfig", "")
 """The document that keeps what clients pushed."""
@@ -120,7 +124,8 @@ class Host(Actor):
 
     async def prepare(self) -> None:
         self.env.tools.on_change = self._tools_changed
-        self.env.settings.subscribe(lambda _: self.post("config", ConfigMoved()))
+        self.env.tools.host = self
+        self.env.settings.subscribe(self._config_changed)
         await self.on_agents_moved(AgentsMoved())
         await self.terminals.restore()
         for record in await self.env.store.read(chat_records.with_active_turn()):
@@ -436,6 +441,11 @@ class Host(Actor):
         active = self.catalogue.active_count
         if active != self.channel.next.active_sessions:
             self.channel.apply(actions.RootActiveSessionsChanged(active_sessions=active), keep=False)
+
+    def _config_changed(self, change: Change) -> None:
+        self.post("config", ConfigMoved())
+        if change.keys & _TOOL_KEYS:
+            self._tools_changed()
 
     def _tools_changed(self) -> None:
         for session in self.sessions.values():

@@ -288,7 +288,7 @@ class Session(Actor):
         """The deferred title strategy (tools page, The wording a session is given): the first message names a chat."""
         summary = next((chat for chat in self.channel.next.chats if chat.resource == message.chat), None)
         title = title_from(message.text)
-        if summary is None or summary.title or not title or not self.env.config.title_from_first_message:
+        if summary is None or summary.title or not title or self.env.config.title_strategy != "deferred":
             return
         await self._title_chat(message.chat, title)
 
@@ -436,12 +436,13 @@ class Session(Actor):
 
     # Tools and folders.
 
-    def offered(self) -> Sequence[OfferedTool]:
-        """What this session's models are offered now."""
-        return self.env.tools.offered(self.state)
+    def offered(self, chat: Chat | None = None) -> Sequence[OfferedTool]:
+        """What the model of `chat` is offered now."""
+        return self.env.tools.offered(self, chat)
 
-    def instructions(self) -> str:
-        return ""
+    def instructions(self, chat: Chat | None = None) -> str:
+        """What a system prompt says beside its own words: of the tools on offer."""
+        return self.env.tools.instructions(self, chat)
 
     def folders(self, chat: ChatState | None) -> Sequence[Path]:
         """Where a chat works: its own folders, else the session's (digest 3, ChatState)."""
@@ -449,7 +450,7 @@ class Session(Actor):
         return paths_of(shared if chat is None else present(chat.working_directories, shared))
 
     def _offer(self) -> None:
-        tools = self.env.tools.server_tools()
+        tools = self.env.tools.server_tools(self)
         if present(self.channel.next.server_tools, []) != tools:
             self.channel.apply(actions.SessionServerToolsChanged(tools=tools), keep=False)
 

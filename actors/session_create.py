@@ -68,7 +68,7 @@ async def check(env: Environment, params: CreateSessionParams, history: list[Tur
         config=ConfigState(schema=schema, values=session_config.values_for(schema, given)),
         meta=params.meta,
     )
-    private = SessionPrivate(model=present(params.model, None))
+    private = SessionPrivate(model=present(params.model, None), workspace_less=not folders)
     return NewSession(uri=params.channel, agent=agent, state=state, private=private, chat=chat, created_at=now)
 
 

@@ -26,10 +26,16 @@ class SessionPrivate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     """What the host keeps about a session and no client sees.
 
     model: the one its creator chose for messages that name none. worktree: the folder made for it, if one was.
+    workspace_less: it started without a folder. owner: the person it belongs to. parent, depth: the session whose
+    tools made it, and how many such links there are above it (tools page, Limits).
     """
 
     model: ModelSelection | None = None
     worktree: str | None = None
+    workspace_less: bool = False
+    owner: str | None = None
+    parent: str | None = None
+    depth: int = 0
 
 
 class ChatPrivate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -79,6 +79,8 @@ class RunningTurn:
         self.turn = turn
         self.turn_id = turn.turn_id
         self.scope = trio.CancelScope()
+        self.principal: str | None = None
+        """The person whose turn it is; None for nobody's."""
         self.owed: dict[str, str] = {}
         """Tool calls a client owes: toolCallId to clientId."""
         self._tell = tell

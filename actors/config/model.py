@@ -63,6 +63,10 @@ class Http(Section, frozen=True):
     no_proxy: Annotated[tuple[str, ...], live("Hosts that agents reach without a proxy.")] = ()
 
 
+class ChatMoves(Section, frozen=True):
+    enabled: Annotated[bool, live("Whether chats may be moved between sessions.")] = True
+
+
 class AgentEntry(Section, frozen=True):
     """One backend, by its provider id."""
 
@@ -118,7 +122,26 @@ class Config(Struct, frozen=True, kw_only=True):
             unit="milliseconds",
         ),
     ] = 30_000
-    title_from_first_message: Annotated[bool, live("Whether a session is named after its first message.")] = True
+    advanced_tools: Annotated[
+        bool, live("Offer the tools that declare advancedPermission to every session's model.")
+    ] = False
+    session_tools: Annotated[bool, live("Whether the session tools are offered at all.")] = True
+    session_tools_providers: Annotated[
+        tuple[str, ...], live("Offer the session tools to the sessions of these providers alone; empty for every one.")
+    ] = ()
+    title_strategy: Annotated[
+        Literal["deferred", "activeAgent", "utility"],
+        live(
+            "Who names chats: deferred, this host after the first message; activeAgent, the agent; utility, a utility."
+        ),
+    ] = "deferred"
+    agent_orchestration_limits: Annotated[
+        Literal["on", "off"], live("Whether what agents start on their own is bounded: spawn depth and hourly counts.")
+    ] = "on"
+    agent_orchestration_limits_scope: Annotated[
+        Literal["tree", "session"], live("What the hourly counts are kept for: a tree of sessions, or each session.")
+    ] = "tree"
+    chat_moves: ChatMoves = ChatMoves()
     stream_save_interval_ms: Annotated[
         int, live("How often a reply that streams is saved.", 50, 600_000, unit="milliseconds")
     ] = 1_000

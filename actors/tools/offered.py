@@ -14,8 +14,8 @@ from ahp.wire import JSON
 if TYPE_CHECKING:
     from actors.turn import RunningTurn
 
-Run = Callable[["RunningTurn", str, JSON], Awaitable[ToolCallResult]]
-"""Runs a call: (the turn it is made in, toolCallId, input)."""
+Run = Callable[["RunningTurn | None", str, JSON], Awaitable[ToolCallResult]]
+"""Runs a call: (the turn it is made in, None where none is running; toolCallId, input)."""
 
 
 class OfferedTool(msgspec.Struct, frozen=True, kw_only=True):

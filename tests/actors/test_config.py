@@ -112,14 +112,14 @@ def test_a_flag_wins_over_the_environment_which_wins_over_the_file(path: Path, t
 def test_text_is_read_as_the_kind_of_the_key(tmp_path: Path) -> None:
     values = read_environment(
         {
-            "AHPD_TITLE_FROM_FIRST_MESSAGE": "off",
+            "AHPD_SESSION_TOOLS": "off",
             "AHPD_HTTP_NO_PROXY": "a, b",
             "AHPD_UNIX_SOCKET": "s",
             "AHPD_AGENTS": "{echo = {enabled = false}}",
         },
         tmp_path,
     )
-    assert values["titleFromFirstMessage"] is False
+    assert values["sessionTools"] is False
     assert values["http.noProxy"] == ("a", "b")
     assert values["unixSocket"] == tmp_path / "s"
     config = Settings(tmp_path / "none", values).config
@@ -269,7 +269,7 @@ def test_a_push_with_one_wrong_value_changes_nothing(path: Path) -> None:
     settings = Settings(path)
     for wrong in ({"logLevel": "x"}, {"port": 1}, {"token": "x"}, {"sessionIdleMs": None}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
-            push(settings, theirs=1, titleFromFirstMessage=False, **wrong)
+            push(settings, theirs=1, sessionTools=False, **wrong)
     assert settings.config == Config()
     assert "theirs" not in settings.root_values()
 

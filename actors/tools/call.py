@@ -1,0 +1,130 @@
+"""One call of a host tool: who makes it, from where, and the way from input to result.
+
+Every way to a model comes through `dispatch` (in process, the tools endpoint, the `/mcp` door), so the checks are made
+in one place: the input against the schema, the grants by the tool, and one audit line whatever happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import msgspec
+import trio
+
+from actors import log
+from actors.actor import ActorGone
+from actors.tools.tool import Tool, ToolRefusal
+from actors.turn import RunningTurn, failure
+from ahp import wire
+from ahp.jsonrpc import RpcError
+from ahp.state.chat import TextContent, ToolCallResult
+from ahp.wire import JSON
+
+if TYPE_CHECKING:
+    from actors.chat import Chat
+    from actors.host import Host
+    from actors.session import Session
+
+_log = log.get("tools")
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """Who is behind a call. root: this host's root connection. principal: a person's id, None for nobody's.
+
+    Without a users directory nobody is asked for grants, whoever calls (tools page, Grants).
+    """
+
+    principal: str | None = None
+    root: bool = False
+
+
+class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
+    """The call in hand: `session`, `chat` and `turn` are absent where no session calls (tools page, Tools that need no
+    session); `turn` is also absent where none is running.
+    """
+
+    host: Host
+    tool: Tool
+    caller: Caller
+    tool_call_id: str
+    session: Session | None = None
+    chat: Chat | None = None
+    turn: RunningTurn | None = None
+
+    def require(self, grant: str) -> None:
+        """Raise `ToolRefusal` where who is behind the call does not hold `grant`."""
+        refusal = self.host.env.people.refusal(self.caller, grant)
+        if refusal is not None:
+            raise ToolRefusal(refusal)
+
+    def need_session(self) -> Session:
+        """The calling session, for a tool that is only offered to one."""
+        if self.session is None:
+            raise ToolRefusal(f"{self.tool.name} needs a calling session")
+        return self.session
+
+    def need_chat(self) -> Chat:
+        """The calling chat, likewise."""
+        if self.chat is None:
+            raise ToolRefusal(f"{self.tool.name} needs a calling chat")
+        return self.chat
+
+
+async def dispatch(call: ToolCall, tool_input: JSON) -> ToolCallResult:
+    """Run the call. A refusal and a failure are results with `success` false and a sentence, never an exception."""
+    began = trio.current_time()
+    result = await _result(call, tool_input)
+    outcome = "ok" if result.success else "refused"
+    _log.info(
+        "tool call",
+        tool=call.tool.name,
+        session=None if call.session is None else call.session.uri,
+        chat=None if call.chat is None else call.chat.name,
+        person=call.caller.principal,
+        outcome=outcome,
+        ms=round((trio.current_time() - began) * 1000),
+    )
+    return result
+
+
+async def _result(call: ToolCall, tool_input: JSON) -> ToolCallResult:
+    name = call.tool.title
+    wrong = invalid(call.tool, tool_input)
+    if wrong is not None:
+        return failure(f"{name} failed", wrong)
+    try:
+        answer = await call.tool.run(call, tool_input)
+    except ToolRefusal as refusal:
+        return failure(f"{name} failed", str(refusal))
+    except RpcError as error:
+        return failure(f"{name} failed", error.message)
+    except ActorGone:
+        return failure(f"{name} failed", "What this call was about has just gone.")
+    except Exception as error:
+        _log.error("tool failed", tool=call.tool.name, exc=error)
+        return failure(f"{name} failed", f"{call.tool.name} failed in the host ({type(error).__name__}).")
+    if isinstance(answer, ToolCallResult):
+        return answer
+    text = answer if isinstance(answer, str) else wire.encode(answer).decode()
+    return ToolCallResult(success=True, past_tense_message=name, content=[TextContent(text=text)])
+
+
+_validators: dict[int, tuple[Mapping[str, JSON], Any]] = {}
+
+
+def invalid(tool: Tool, tool_input: JSON) -> str | None:
+    """What of the input does not fit the tool's schema, in a sentence that names the field and the tool."""
+    found = next(iter(_validator(tool.input_schema).iter_errors(tool_input)), None)
+    if found is None:
+        return None
+    where = found.json_path.removeprefix("$").lstrip(".")
+    return f"{tool.name}: {where + ': ' if where else ''}{found.message}"
+
+
+def _validator(schema: Mapping[str, JSON]) -> Any:
+    known = _validators.get(id(schema))
+    if known is None or known[0] is not schema:
+        known = _validators[id(schema)] = (schema, jsonschema.Draft202012Validator(schema))
+    return known[1]
