@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).parent
+TOKEN = "bench"
 
 
 class Measured:
@@ -37,9 +38,9 @@ def start_daemon(home: Path) -> Measured:
     """`ahpd` with the echo agent and every file under `home`."""
     began = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, "-m", "actors.cli", "--home", str(home), "--agent", "echo", "--port", "0"],
+        [sys.executable, "-m", "actors.cli", "--home", str(home), "--agent", "echo", "--port", "0", "--token", TOKEN],
         stdout=subprocess.DEVNULL,
-        stderr=(home / "bench.stderr").open("wb") if home.exists() else subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     runfile = None
     while process.poll() is None and time.perf_counter() - began < 60:
@@ -54,7 +55,7 @@ def start_daemon(home: Path) -> Measured:
         time.sleep(0.002)
     if runfile is None:
         raise RuntimeError("the daemon did not start")
-    return Measured(process, runfile["websocket"][0], time.perf_counter() - began)
+    return Measured(process, f"{runfile['websocket'][0]}?tkn={TOKEN}", time.perf_counter() - began)
 
 
 def start_peer(port: int) -> Measured | None:

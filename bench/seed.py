@@ -6,10 +6,11 @@ from pathlib import Path
 
 import trio
 
-from actors.session_record import SessionPrivate, ChatPrivate, chat_record, new_chat, session_record
-from actors.store import chats, open_store, sessions, turns
+from actors.session_record import ChatPrivate, SessionPrivate, chat_record, new_chat, session_record
+from actors.folders import find
+from actors.store import Write, chats, open_store, sessions, turns
 from ahp import wire
-from ahp.reducers import session as reducer
+from ahp.reducers import session_views as reducer
 from ahp.state.chat import Turn
 from ahp.state.common import SessionStatus
 from ahp.state.session import SessionState
@@ -21,7 +22,8 @@ def fill(home: Path, count: int) -> None:
 
 
 async def _fill(home: Path, count: int) -> None:
-    path = Folders.under(home).store
+    path = find({}, home=str(home)).store_file
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     async with open_store(path) as store:
         for start in range(0, count, 500):
             writes = []
