@@ -20,6 +20,7 @@ import trio
 
 from actors import log
 from actors.door.requests import HEAD_BYTES
+from actors.door.sockets import LONGEST_UNIX_PATH
 
 if TYPE_CHECKING:
     from hypercorn.typing import ASGIFramework
@@ -31,14 +32,13 @@ __all__ = ["Backend", "open_backend"]
 _log = log.get("door")
 
 _CHUNK = 64 * 1024
-_LONGEST_PATH = 90
-"""A Unix socket's path has room for about 104 bytes (108 on Linux)."""
+_NAME = "/http-12345678/s"
 
 
 @asynccontextmanager
 async def open_backend(app: AsgiApp, runtime: Path) -> AsyncIterator[Backend]:
     """A `Backend` for `app`, with its private folder in `runtime` (in the system's temporary folder if too long)."""
-    parent = str(runtime) if len(os.fsencode(runtime)) < _LONGEST_PATH - 20 else None
+    parent = str(runtime) if len(os.fsencode(runtime)) + len(_NAME) <= LONGEST_UNIX_PATH else None
     folder = Path(tempfile.mkdtemp(prefix="http-", dir=parent))
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:

@@ -89,18 +89,19 @@ class _Door:
         self._open = 0
 
     async def welcome(self, listening: Listening, stream: trio.SocketStream) -> None:
-        self._open += 1
+        full = self._open >= self._limits.connections
+        self._open += not full
         try:
-            if self._open > self._limits.connections:
+            if full:
                 await self._turn_away_full(listening, stream)
             else:
                 await self._serve(listening, stream)
         except* (trio.BrokenResourceError, trio.ClosedResourceError, ssl.SSLError):
             pass  # The peer is gone.
         except* Exception as group:
-            _log.error("connection failed", where=listening.bound.websocket, exc=group)
+            _log.error("connection failed", where=listening.bound.websocket, exc=_only(group))
         finally:
-            self._open -= 1
+            self._open -= not full
             await trio.aclose_forcefully(stream)
 
     async def _turn_away_full(self, listening: Listening, stream: trio.SocketStream) -> None:
@@ -165,3 +166,11 @@ def _arrival(listening: Listening, stream: trio.SocketStream) -> Arrival | None:
     except OSError:
         return None
     return Arrival(address=address, local=local, tls=listening.tls is not None)
+
+
+def _only(group: BaseExceptionGroup[Exception]) -> BaseException:
+    """The exception itself, if `group` is nothing but the nurseries it came through."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error

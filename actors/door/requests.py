@@ -71,12 +71,15 @@ async def read_head(stream: trio.abc.ReceiveStream) -> Head | None:
             parser.receive_data(data)
             event = parser.next_event()
         except h11.RemoteProtocolError as error:
-            if error.error_status_hint == 431:
-                raise BadHead(431, f"A request head may have {HEAD_BYTES} bytes.") from None
-            raise BadHead(400, f"This is no HTTP request: {error}.") from None
+            if error.error_status_hint != 431:
+                raise BadHead(400, f"This is no HTTP request: {error}.") from None
+            event = None
+        surplus = parser.trailing_data[0]
+        size = len(read) - len(surplus)
+        if event is None or size > HEAD_BYTES:
+            raise BadHead(431, f"A request head may have {HEAD_BYTES} bytes.")
         if isinstance(event, h11.Request):
-            surplus = parser.trailing_data[0]
-            return Head(request=_request(event), raw=bytes(read[: len(read) - len(surplus)]), surplus=surplus)
+            return Head(request=_request(event), raw=bytes(read[:size]), surplus=surplus)
 
 
 def _request(event: h11.Request) -> Request:

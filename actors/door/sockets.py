@@ -6,6 +6,7 @@ Only `listener` opens them. A Unix socket left by a daemon that died is replaced
 from __future__ import annotations
 
 import errno
+import os
 import secrets
 import socket
 import ssl
@@ -23,6 +24,8 @@ from actors.door.errors import DoorError
 __all__ = ["Bound", "Endpoint", "TcpEndpoint", "TlsFiles", "UnixEndpoint", "open_listeners"]
 
 _BACKLOG = 512
+LONGEST_UNIX_PATH = 103
+"""Bytes; what every system has room for (Linux has for four more)."""
 _FREE_PORT_ATTEMPTS = 5
 _REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """An address for those that only mean "all of this machine's"."""
@@ -170,9 +173,7 @@ def _tls_context(files: TlsFiles) -> ssl.SSLContext:
     try:
         context.load_cert_chain(files.certificate, files.key)
     except ssl.SSLError as error:
-        raise DoorError(
-            f"{files.certificate} and {files.key} are no certificate and its key: {error.reason}."
-        ) from error
+        raise DoorError(f"{files.certificate} and {files.key} are no certificate and its private key.") from error
     except OSError as error:
         raise DoorError(f"{files.certificate} or {files.key} cannot be read: {error.strerror}.") from error
     context.set_alpn_protocols(["http/1.1"])
@@ -180,6 +181,8 @@ def _tls_context(files: TlsFiles) -> ssl.SSLContext:
 
 
 async def _open_unix(path: Path) -> Listening:
+    if len(os.fsencode(path)) > LONGEST_UNIX_PATH:
+        raise DoorError(f"The path of a Unix socket may have {LONGEST_UNIX_PATH} bytes; {path} is longer.")
     await _clear_stale(path)
     # Bound beside its place and moved there when it listens: nobody finds it open to others, or refusing.
     beside = path.with_name(f".{secrets.token_hex(4)}")
@@ -192,8 +195,6 @@ async def _open_unix(path: Path) -> Listening:
     except OSError as error:
         listening.close()
         beside.unlink(missing_ok=True)
-        if "too long" in str(error):
-            raise DoorError(f"The path of a Unix socket may have about 100 bytes; {path} is longer.") from error
         raise DoorError(f"The door cannot listen on {path}: {error.strerror}.") from error
     return Listening(trio.SocketListener(listening), None, Bound(path=path))
 

@@ -37,6 +37,12 @@ class Door:
         self.bound: list[Bound] = []
         self.connections: list[Connection] = []
         self.ended = 0
+        self.visitors: list[Raw] = []
+
+    def visit(self, stream: trio.abc.Stream) -> Raw:
+        """`stream` to speak over, closed when the door closes."""
+        self.visitors.append(Raw(stream))
+        return self.visitors[-1]
 
     @property
     def port(self) -> int:
@@ -80,7 +86,11 @@ async def open_door(
             app or HttpApp("1.2.3", lambda: 7, {}),
             policy or Policy(SharedToken(TOKEN)),
         )
-        yield door
+        try:
+            yield door
+        finally:
+            for visitor in door.visitors:
+                await trio.aclose_forcefully(visitor.stream)
         nursery.cancel_scope.cancel()
 
 
@@ -206,8 +216,14 @@ class Raw:
         return response.status_code, {k.decode(): v.decode() for k, v in response.headers}, body
 
 
+async def wait_until(condition: Callable[[], bool]) -> None:
+    """Let the other tasks run until `condition()`."""
+    while not condition():
+        await trio.lowlevel.checkpoint()
+
+
 async def knock(door: Door) -> Raw:
-    return Raw(await trio.open_tcp_stream("127.0.0.1", door.port))
+    return door.visit(await trio.open_tcp_stream("127.0.0.1", door.port))
 
 
 async def ask(door: Door, data: bytes) -> tuple[int, dict[str, str], bytes]:

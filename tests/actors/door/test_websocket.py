@@ -1,7 +1,6 @@
 """WebSocket connections through a real door, mostly with a peer that is not ours."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ import websockets.sync.client as peer
 from trio.testing import MockClock
 
 from actors.door import Connection, Frame
-from tests.actors.door.doors import TOKEN, Raw, as_peer, knock, limits_with, masked, open_door, upgrade
+from tests.actors.door.doors import TOKEN, Raw, as_peer, knock, limits_with, masked, open_door, upgrade, wait_until
 
 
 async def test_what_a_client_says_comes_back_in_order(tmp_path: Path) -> None:
@@ -303,9 +302,3 @@ async def echo_works(raw: Raw) -> None:
     await raw.upgraded()
     await raw.send(masked(b"ping"))
     assert await raw.frame() == (0x1, b"ping")
-
-
-async def wait_until(condition: Callable[[], bool]) -> None:
-    """Let the other tasks run until `condition()`."""
-    while not condition():
-        await trio.lowlevel.checkpoint()
