@@ -107,7 +107,8 @@ class Guarded:
                 await answer(send, decision.status, body, (*plain_headers(len(body)), *decision.headers))
             else:
                 state = {**scope.get("state", {}), "principal": decision.principal}
-                await self._app({**scope, "state": state}, receive, send)
+                scheme = "https" if self._arrival.tls else "http"
+                await self._app({**scope, "scheme": scheme, "state": state}, receive, send)
 
 
 async def answer(send: Send, status: int, body: bytes, headers: Headers = ()) -> None:

@@ -64,12 +64,10 @@ async def serve(
     """
     async with AsyncExitStack() as stack:
         opened = await stack.enter_async_context(open_listeners(tuple(endpoints)))
-        backends: dict[bool, Backend] = {}
-        for trusted in {listening.bound.path is not None for listening in opened}:
-            # A request that comes later on a kept connection does not tell where the connection came from.
-            arrival = Arrival(address="kept connections", trusted=trusted)
-            app = Guarded(asgi_app, policy, arrival)
-            backends[trusted] = await stack.enter_async_context(open_backend(app, runtime))
+        backends: dict[Arrival, Backend] = {}
+        for kind in {_kind(listening).kept for listening in opened}:
+            guarded = Guarded(asgi_app, policy, kind)
+            backends[kind] = await stack.enter_async_context(open_backend(guarded, runtime))
         door = _Door(handle_connection, policy, backends, limits)
         nursery = await stack.enter_async_context(trio.open_nursery())
         for listening in opened:
@@ -81,7 +79,7 @@ async def serve(
 class _Door:
     """`welcome` is called with each new connection."""
 
-    def __init__(self, handle: Handler, policy: Policy, backends: dict[bool, Backend], limits: DoorLimits) -> None:
+    def __init__(self, handle: Handler, policy: Policy, backends: dict[Arrival, Backend], limits: DoorLimits) -> None:
         self._handle = handle
         self._policy = policy
         self._backends = backends
@@ -145,7 +143,7 @@ class _Door:
             limits = self._limits.connection
             await serve_websocket(stream, head.raw, head.surplus, peer, self._handle, limits)
         else:
-            await self._backends[arrival.trusted].splice(stream, head.raw + head.surplus)
+            await self._backends[arrival.kept].splice(stream, head.raw + head.surplus)
             with trio.move_on_after(self._limits.answer_within):
                 await close_gently(stream)
 
@@ -157,15 +155,22 @@ class _Door:
             await close_gently(stream)
 
 
+def _kind(listening: Listening) -> Arrival:
+    """An arrival at this place, by whomever."""
+    path = listening.bound.path
+    return Arrival(address=str(path or ""), tls=listening.tls is not None, trusted=path is not None)
+
+
 def _arrival(listening: Listening, stream: trio.SocketStream) -> Arrival | None:
     """None for a peer that is gone already."""
-    if listening.bound.path is not None:
-        return Arrival(address=str(listening.bound.path), trusted=True)
+    kind = _kind(listening)
+    if kind.trusted:
+        return kind
     try:
         address, local = stream.socket.getpeername()[0], stream.socket.getsockname()[0]
     except OSError:
         return None
-    return Arrival(address=address, local=local, tls=listening.tls is not None)
+    return msgspec.structs.replace(kind, address=address, local=local)
 
 
 def _only(group: BaseExceptionGroup[Exception]) -> BaseException:

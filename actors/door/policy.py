@@ -38,6 +38,11 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     trusted: bool = False
     """Came by a Unix socket, which the system opens to this user alone: needs no token, but none that is wrong."""
 
+    @property
+    def kept(self) -> Arrival:
+        """The same for later requests on a connection, which do not tell who sent them."""
+        return Arrival(address="kept connections", tls=self.tls, trusted=self.trusted)
+
 
 class Admission(msgspec.Struct, frozen=True):
     """Let in. `token` is what was shown and accepted, or None."""
@@ -69,6 +74,8 @@ class Policy:
         self._origins = DESKTOP_ORIGINS | {_normal_origin(origin) for origin in origins}
         self._hosts = frozenset(_normal_host(host) for host in hosts)
         self._attempts = attempts or Attempts()
+        self._reached: set[str] = set()
+        """Addresses of this machine at which somebody arrived."""
 
     def check(self, request: Request, arrival: Arrival) -> Admission | Refusal:
         """Decide about `request`. Never waits."""
@@ -84,8 +91,10 @@ class Policy:
         parsed = _split_authority(values[0]) if len(values) == 1 else None
         if parsed is None:
             return Refusal(400, "The request needs one Host header with the name or address of this host.")
+        if arrival.local:
+            self._reached.add(_normal_host(arrival.local))
         name, _ = parsed
-        if name == "localhost" or name in self._hosts or _is_loopback(name) or (name and name == arrival.local):
+        if name == "localhost" or name in self._hosts or name in self._reached or _is_loopback(name):
             return None
         return Refusal(421, "This host does not go by that name; a name it should go by belongs in allowedHosts.")
 

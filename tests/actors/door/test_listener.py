@@ -317,13 +317,17 @@ async def test_tls_ends_at_the_door(tmp_path: Path) -> None:
         client.close()
         return said, client.close_code
 
-    async with open_door(tmp_path, endpoints=(endpoint,)) as door:
+    async def scheme(scope: Scope, receive: Receive, send: Send) -> None:
+        await answer(send, 200, scope["scheme"].encode())
+
+    app = HttpApp("1", lambda: 0, {"/scheme": scheme})
+    async with open_door(tmp_path, endpoints=(endpoint,), app=app) as door:
         assert door.url().startswith("wss://127.0.0.1:")
         assert await as_peer(talk, door.url(), ssl=trusting) == ("secret" * 50_000, 1000)
         plain = await trio.open_tcp_stream("127.0.0.1", door.port)
         raw = door.visit(trio.SSLStream(plain, trusting, server_hostname="localhost", https_compatible=True))
         for _ in range(2):
-            assert (await raw.request(head("/healthz")))[0] == 200
+            assert (await raw.request(head(f"/scheme?tkn={TOKEN}")))[::2] == (200, b"https")
         confused = await knock(door)
         await confused.send(head("/healthz"))
         assert b"HTTP" not in await confused.rest()

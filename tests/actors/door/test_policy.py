@@ -57,6 +57,14 @@ async def test_a_host_the_daemon_does_not_go_by_is_refused(host: str | None, exp
     assert status(policy(hosts=["mine.example"]).check(request(host=host), arrival)) == expected
 
 
+async def test_an_address_somebody_arrived_at_is_a_name_of_the_daemon_from_then_on() -> None:
+    checked = policy()
+    arrival = Arrival(address="192.168.1.9", local="192.168.1.5")
+    assert status(checked.check(request(host="192.168.1.5"), arrival.kept)) == 421
+    assert status(checked.check(request(host="192.168.1.5"), arrival)) == 200
+    assert status(checked.check(request(host="192.168.1.5"), arrival.kept)) == 200
+
+
 async def test_two_hosts_are_none() -> None:
     assert status(policy().check(request(("host", "localhost")), LOCAL)) == 400
 
