@@ -22,6 +22,7 @@ __all__ = ["ConnectionLimits", "WebSocketConnection", "serve_websocket"]
 
 _INBOX_BYTES = 1024 * 1024
 _REASON_BYTES = 123
+_GOODBYE_SECONDS = 1.0
 _PROTOCOL_ERRORS = (1002, 1007)
 
 
@@ -54,22 +55,25 @@ async def serve_websocket(
     """Upgrade `transport` and run `handler` with it; close it when the handler returns (1000) or raises (1011).
 
     `head` is the upgrade request as it came, `surplus` what came behind it. Returns without calling `handler` if the
-    handshake fails. What `handler` raises comes out in an exception group. When cancelled, closes at once.
+    handshake fails. What `handler` raises comes out in an exception group. When cancelled, closes
+    with 1001, within a second.
     """
     outbox = Outbox(limits.outbox_bytes)
     inbox = Inbox(_INBOX_BYTES)
     wire = Wire(transport, head, surplus, outbox, inbox, Lane(limits.max_message_bytes))
-    try:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(wire.drain)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(wire.drain)
+        try:
             websocket = await _handshake(nursery, wire, limits)
             if websocket is not None:
                 connection = WebSocketConnection(peer, outbox, inbox, wire, websocket, limits)
                 nursery.start_soon(connection.run)
                 await _handle(connection, handler)
-            nursery.cancel_scope.cancel()
-    finally:
-        await wire.aclose()
+        finally:
+            # Also when cancelled: a host that stops says so, and what it said before arrives.
+            with trio.CancelScope(shield=True, deadline=trio.current_time() + _GOODBYE_SECONDS):
+                await wire.aclose()
+        nursery.cancel_scope.cancel()
 
 
 async def _handle(connection: WebSocketConnection, handler: Callable[[Connection], Awaitable[None]]) -> None:
@@ -182,12 +186,16 @@ class WebSocketConnection(Connection):
         await self.aclose(code, reason)
 
     def _last_words(self) -> bytes:
-        """The close frame that trio-websocket leaves out when it drops a peer that broke the protocol."""
+        """The close frame for an end without one: trio-websocket drops a peer that broke the protocol, or we stop."""
         closed = self._websocket.closed
-        if closed is None or closed.code not in _PROTOCOL_ERRORS:
-            return b""
-        body = closed.code.to_bytes(2, "big") + _cut(closed.reason or "").encode()
-        return bytes((0x88, len(body))) + body
+        if closed is None:
+            return _close_frame(1001, "the host is stopping")
+        return _close_frame(closed.code, closed.reason or "") if closed.code in _PROTOCOL_ERRORS else b""
+
+
+def _close_frame(code: int, reason: str) -> bytes:
+    body = code.to_bytes(2, "big") + _cut(reason).encode()
+    return bytes((0x88, len(body))) + body
 
 
 def _cut(reason: str) -> str:

@@ -124,9 +124,10 @@ class Wire(trio.abc.Stream):
         return self._inbox.is_full
 
     async def drain(self) -> None:
-        """Send the outbox to the transport until either is closed."""
+        """Send the outbox to the transport until either is closed. Not cancelled: `aclose` ends it."""
         try:
-            await self._outbox.drain(self._transport.send_all)
+            with trio.CancelScope(shield=True):
+                await self._outbox.drain(self._transport.send_all)
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             await trio.aclose_forcefully(self._transport)
 

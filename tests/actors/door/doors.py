@@ -10,7 +10,6 @@ import os
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,13 +30,14 @@ T = TypeVar("T")
 
 
 class Door:
-    """What a test holds of the door. `connections` are those that came, newest last."""
+    """What a test holds of the door. `connections` are those that came, newest last; cancel `serving` to stop it."""
 
     def __init__(self) -> None:
         self.bound: list[Bound] = []
         self.connections: list[Connection] = []
         self.ended = 0
         self.visitors: list[Raw] = []
+        self.serving = trio.CancelScope()
 
     def visit(self, stream: trio.abc.Stream) -> Raw:
         """`stream` to speak over, closed when the door closes."""
@@ -78,14 +78,20 @@ async def open_door(
         finally:
             door.ended += 1
 
+    async def run(task_status: trio.TaskStatus[list[Bound]]) -> None:
+        with door.serving:
+            await serve(
+                endpoints,
+                handle,
+                app or HttpApp("1.2.3", lambda: 7, {}),
+                policy or Policy(SharedToken(TOKEN)),
+                runtime=tmp_path,
+                limits=limits or DoorLimits(),
+                task_status=task_status,
+            )
+
     async with trio.open_nursery() as nursery:
-        door.bound = await nursery.start(
-            partial(serve, runtime=tmp_path, limits=limits or DoorLimits()),
-            endpoints,
-            handle,
-            app or HttpApp("1.2.3", lambda: 7, {}),
-            policy or Policy(SharedToken(TOKEN)),
-        )
+        door.bound = await nursery.start(run)
         try:
             yield door
         finally:

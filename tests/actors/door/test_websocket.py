@@ -7,7 +7,7 @@ import pytest
 import trio
 import websockets
 import websockets.sync.client as peer
-from trio.testing import MockClock
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from actors.door import Connection, Frame
 from tests.actors.door.doors import TOKEN, Raw, as_peer, knock, limits_with, masked, open_door, upgrade, wait_until
@@ -237,6 +237,32 @@ async def test_one_message_longer_than_the_limit_reaches_who_reads(tmp_path: Pat
     async with open_door(tmp_path, snapshot, limits=limits_with(outbox_bytes=100_000)) as door:
         raw = await (await knock(door)).upgraded()
         assert (await raw.frame())[1] == b"y" * 5_000_000
+
+
+async def test_a_host_that_stops_says_so_behind_what_it_said(tmp_path: Path) -> None:
+    async with open_door(tmp_path) as door:
+        raws = [await (await knock(door)).upgraded() for _ in range(3)]
+        await wait_until(lambda: len(door.connections) == 3)
+        for connection in door.connections:
+            connection.outbox.push(Frame(b"x" * 1_000_000))
+        door.serving.cancel()
+        for raw in raws:
+            assert await raw.frame() == (0x1, b"x" * 1_000_000)
+            assert await raw.close_code() == 1001
+
+
+async def test_a_host_that_stops_does_not_wait_long_for_who_is_asleep(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    async with open_door(tmp_path) as door:
+        raw = await (await knock(door)).upgraded()
+        await wait_until(lambda: len(door.connections) == 1)
+        door.connections[0].outbox.push(Frame(b"x" * 20_000_000))
+        await wait_all_tasks_blocked()
+        door.serving.cancel()
+        await trio.sleep(1.5)
+        with pytest.raises(AssertionError, match="closed after"):
+            await raw.frame()
 
 
 async def test_two_hundred_clients_at_once(tmp_path: Path) -> None:
