@@ -2,7 +2,7 @@
 
 A whole, unfragmented, masked text frame of moderate length is decoded here, in one go with its neighbours.
 Everything else (control frames, fragments, binary and long messages, whatever is malformed) is handed on as it came, so
-trio-websocket decides all that needs deciding. Measured on one core: 30 µs a message through trio-websocket, 2 µs
+trio-websocket decides all that needs deciding. Measured on one core: 30 µs a message through trio-websocket, 4 µs
 here; and a burst handled in one go is answered and published in one go too.
 
 Invariant: a frame is decoded here only at a frame boundary with no fragmented message open, and only if RFC 6455 lets
