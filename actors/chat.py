@@ -16,7 +16,7 @@ import msgspec
 import trio
 
 from actors import history, log
-from actors.actor import Actor, Message, Order, alone
+from actors.actor import Message, Order, alone
 from actors.agents.interface import (
     Agent,
     AgentChat,
@@ -28,6 +28,7 @@ from actors.agents.interface import (
     WorkerPort,
 )
 from actors.channel import Channel, Dispatch, Subscribe, WatchersChanged
+from actors.chat_orders import ChatOrders
 from actors.clock import parse_iso
 from actors.environment import Environment
 from actors.session_record import KeptChat, chat_record
@@ -98,9 +99,13 @@ class RestartBackend(Message, frozen=True):
 
 
 class BeginHostTurn(Message, frozen=True):
-    """Begin a turn that this host asks for (createChat's `initialMessage`)."""
+    """Begin a turn that this host asks for: createChat's `initialMessage`, going on in a new folder.
+
+    `principal` is the person it is begun for.
+    """
 
     message: ChatMessage
+    principal: str | None = None
 
 
 class BeginWorkerTurn(Order[RunningTurn], frozen=True):
@@ -122,13 +127,14 @@ class SessionView(Protocol):
     def offered(self, chat: Chat | None = None) -> Sequence[OfferedTool]: ...
     def instructions(self, chat: Chat | None = None) -> str: ...
     def post(self, key: object, fact: Message) -> None: ...
+    def wakeup_moved(self, chat: str, due: str | None) -> None: ...
     async def wait_ready(self) -> None: ...
     async def open_worker(
         self, parent: str, running: RunningTurn, title: str, call: str, prompt: str
     ) -> WorkerPort: ...
 
 
-class Chat(Actor):
+class Chat(ChatOrders):
     """`kept` is the chat as it was kept; its `position` is its place in the session's catalogue."""
 
     def __init__(self, session: SessionView, kept: KeptChat) -> None:
@@ -146,6 +152,7 @@ class Chat(Actor):
         self._tools_stale = False
         self._jobs_in, self._jobs = trio.open_memory_channel[Callable[[], Awaitable[None]]](float("inf"))
         self._reported: ChatState | None = None
+        self.after_turn: dict[str, Message] = {}
 
     # Life.
 
@@ -227,8 +234,10 @@ class Chat(Actor):
         if message.error is None:
             self.channel.apply(actions.ChatTurnComplete(turn_id=active.id, duration=duration), keep=True)
             await self.channel.flush()
+            self.carry_out()
             await self._begin_queued()
         else:
+            self.after_turn.clear()
             self._close_open_questions(cancel=message.error.resumable)
             self.channel.apply(_error(active.id, duration, message.error), keep=True)
 
@@ -259,12 +268,17 @@ class Chat(Actor):
         for call_id in owed:
             await self._fail_owed(self.running, call_id, message.client_id)
 
+    async def on_restart_backend(self, _: RestartBackend) -> None:
+        self.restart_backend()
+
+    async def on_begin_host_turn(self, message: BeginHostTurn) -> None:
+        if self.is_busy():
+            self.queue(message.message)
+        else:
+            await self.begin_turn(message.message, message.principal)
+
     async def on_begin_worker_turn(self, message: BeginWorkerTurn) -> RunningTurn:
-        turn = TurnInput(turn_id=str(uuid.uuid4()), message=message.message)
-        self.channel.apply(
-            actions.ChatTurnStarted(turn_id=turn.turn_id, started_at=self.env.clock.iso(), message=turn.message),
-            keep=True,
-        )
+        turn = self._apply_turn_started(message.message)
         self.running = self._new_running(turn)
         return self.running
 
@@ -325,6 +339,27 @@ class Chat(Actor):
             answers = {**present(request.answers, {}), **present(action.answers, {})}
             self.running.answered(action.request_id, InputOutcome(response=action.response, answers=answers))
 
+    # What `ChatOrders` builds on.
+
+    async def begin_turn(self, message: ChatMessage, principal: str | None) -> bool:
+        fresh = not self.channel.next.turns
+        turn = self._apply_turn_started(message)
+        if not await self.channel.flush():
+            self._give_up(turn.turn_id)
+            return False
+        self._start(turn, first=fresh, principal=principal)
+        return True
+
+    def leave(self, key: str, fact: Message) -> None:
+        self.session.post((key, self.name), fact)
+
+    def restart_backend(self) -> None:
+        """Close the backend between turns: the next one opens it with what is true then."""
+        self._jobs_in.send_nowait(self._close_backend)
+
+    def wakeup_moved(self, due: str | None) -> None:
+        self.session.wakeup_moved(self.name, due)
+
     # Turns.
 
     def _refusal(self, tag: str, state: ChatState) -> str | None:
@@ -338,8 +373,9 @@ class Chat(Actor):
             return f"{self.session.agent.display_name} works in one folder, so a chat's folders cannot be changed"
         return None
 
-    def _start(self, turn: TurnInput, *, first: bool) -> None:
+    def _start(self, turn: TurnInput, *, first: bool, principal: str | None = None) -> None:
         self.running = running = self._new_running(turn)
+        running.principal = principal
         running.offer_steering(_steering(self.channel.state))
         if first:
             self.session.post(("title", self.name), FirstMessage(self.name, turn.message.text))
@@ -407,6 +443,7 @@ class Chat(Actor):
             await backend.close()
 
     def _cancel_running(self) -> None:
+        self.after_turn.clear()
         if self.running is not None:
             self.running.scope.cancel()
             self.running = None

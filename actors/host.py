@@ -16,7 +16,9 @@ from actors.actor import Actor, ActorGone, Message, Order, supervise
 from actors.catalogue import Catalogue
 from actors.channel import Channel, Dispatch, Subscribe, WatchersChanged
 from actors.chat import Chat, ToolsChanged
+from actors.chat_orders import WakeupDue
 from actors.client import Client
+from actors.clock import parse_iso
 from actors.config import Change
 from actors.connection import ClientConnection
 from actors.door import Connection
@@ -45,6 +47,9 @@ _log = log.get("host")
 
 SEQUENCE_BLOCK = 1_000_000
 """How many serverSeqs are reserved at once: a restarted host goes on behind them (store, sequence)."""
+
+_LOOK_AGAIN = 60.0
+"""Seconds after which a wakeup's date is compared with the clock again."""
 
 _TOOL_KEYS = frozenset({"advancedTools", "sessionTools", "sessionToolsProviders", "titleStrategy"})
 """Keys that change what running sessions are offered (tools page, Configuration keys)."""
@@ -94,6 +99,20 @@ class AgentsMoved(Message, frozen=True):
     """What the backends say of themselves may have changed."""
 
 
+class WakeupMoved(Message, frozen=True):
+    """A chat wants to be woken at `due` (ISO date), or no more."""
+
+    chat: str
+    due: str | None
+
+
+class WakeupTime(Message, frozen=True):
+    """Look whether the wakeup of `chat` is due."""
+
+    chat: str
+    due: str
+
+
 class ConfigMoved(Message, frozen=True):
     """The configuration changed outside the root channel (file, command line)."""
 
@@ -131,6 +150,9 @@ class Host(Actor):
         for record in await self.env.store.read(chat_records.with_active_turn()):
             # A turn that was running when the process died ends as interrupted when its session is loaded.
             await self.on_wake(Wake(record.session_id))
+        for record in await self.env.store.read(chat_records.with_wakeups()):
+            if record.wake_at is not None:
+                self._arm(record.uri, record.wake_at)
         await self.settle()
 
     async def settle(self) -> None:
@@ -413,6 +435,34 @@ class Host(Actor):
     async def on_list_terminals(self, _: ListTerminals) -> None:
         await self.on_terminals_moved(TerminalsMoved())
         await self.channel.flush()
+
+    def wakeup_moved(self, chat: str, due: str | None) -> None:
+        self.post(("wakeup", chat), WakeupMoved(chat, due))
+
+    async def on_wakeup_moved(self, message: WakeupMoved) -> None:
+        if message.due is None:
+            self.cancel_timer(message.chat)
+        else:
+            self._arm(message.chat, message.due)
+
+    async def on_wakeup_time(self, message: WakeupTime) -> None:
+        if parse_iso(message.due) > self.env.clock.now():
+            self._arm(message.chat, message.due)
+        else:
+            self.nursery.start_soon(self._wake_up, message.chat)
+
+    async def _wake_up(self, uri: str) -> None:
+        """Wake the chat's session and tell the chat; one that cannot be woken keeps its wakeup for the next start."""
+        try:
+            if not await self.route(uri, lambda _: WakeupDue()):
+                _log.warning("a wakeup found no chat", chat=uri)
+        except Exception as error:
+            _log.error("a wakeup failed and stays stored", chat=uri, exc=error)
+
+    def _arm(self, chat: str, due: str) -> None:
+        """A wakeup is a date: a long one is looked at now and then, so that a clock that jumps is right at once."""
+        left = (parse_iso(due) - self.env.clock.now()).total_seconds()
+        self.set_timer(chat, min(max(0.0, left), _LOOK_AGAIN), WakeupTime(chat, due))
 
     async def on_config_moved(self, _: ConfigMoved) -> None:
         values = self.env.settings.root_values()

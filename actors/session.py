@@ -15,7 +15,7 @@ import msgspec
 import trio
 
 from actors import history, log
-from actors.actor import Actor, Message, Order, supervise
+from actors.actor import Message, Order, supervise
 from actors.agents.interface import Agent, AgentError, WorkerPort
 from actors.channel import Channel, Dispatch, Subscribe, WatchersChanged
 from actors.chat import (
@@ -30,6 +30,7 @@ from actors.chat import (
     ToolsChanged,
 )
 from actors.environment import Environment
+from actors.session_orders import SessionOrders
 from actors.session_record import (
     ANNOTATIONS,
     ChatPrivate,
@@ -124,9 +125,10 @@ class Shelter(Protocol):
     chats: dict[str, Chat]
 
     def post(self, key: object, fact: Message) -> None: ...
+    def wakeup_moved(self, chat: str, due: str | None) -> None: ...
 
 
-class Session(Actor):
+class Session(SessionOrders):
     """`uri` is the URI its client chose. `chats` are the running chat actors by URI, in catalogue order."""
 
     def __init__(
@@ -181,7 +183,7 @@ class Session(Actor):
         self.env.hub.set_aliases(self.uri, names)
         self.env.hub.set_aliases(uris.annotations(self.uri), [uris.annotations(name) for name in names])
         for kept in self._loaded:
-            await self._start_chat(kept)
+            await self.start_chat(kept)
         self._loaded = ()
         if self._create is not None:
             self.nursery.start_soon(self._run_create, self._create)
@@ -230,7 +232,8 @@ class Session(Actor):
 
     async def on_created(self, message: Created) -> None:
         if message.state is not None:
-            self.private = msgspec.structs.replace(self.private, worktree=message.worktree)
+            if message.worktree is not None:
+                self.private = msgspec.structs.replace(self.private, worktrees=(message.worktree,))
             folders = message.state.working_directories
             self.channel.amend(wire.replace(self.channel.next, working_directories=folders), keep=True)
             self.channel.apply(actions.SessionReady(), keep=True)
@@ -282,7 +285,7 @@ class Session(Actor):
             self._mark_unread(before, after)
         self._sync_inputs(message.chat, message.state)
         self.modified_at = max(self.modified_at, after.modified_at)
-        self._aggregate()
+        self.aggregate()
 
     async def on_first_message(self, message: FirstMessage) -> None:
         """The deferred title strategy (tools page, The wording a session is given): the first message names a chat."""
@@ -290,7 +293,7 @@ class Session(Actor):
         title = title_from(message.text)
         if summary is None or summary.title or not title or self.env.config.title_strategy != "deferred":
             return
-        await self._title_chat(message.chat, title)
+        await self.title_chat(message.chat, title)
 
     async def on_create_chat(self, message: CreateChat) -> None:
         uri = message.state.resource
@@ -303,7 +306,7 @@ class Session(Actor):
         self.channel.apply(actions.SessionChatAdded(summary=chat_reducer.summary_of(kept.state)), keep=True)
         if not await self.channel.flush():
             raise InternalError(f"{uri} cannot be kept, so it was not made; the host's log has the reason")
-        chat = await self._start_chat(kept)
+        chat = await self.start_chat(kept)
         if message.initial is not None:
             await chat.tell(BeginHostTurn(message.initial))
 
@@ -312,7 +315,7 @@ class Session(Actor):
             raise NotFound(f"{message.chat} is no chat of {self.uri}")
         if len(self.chats) == 1:
             raise InvalidParams(f"{message.chat} is the session's only chat: dispose the session instead")
-        self._stop_chat(message.chat)
+        self.stop_chat(message.chat)
         self.channel.write(chat_records.delete(message.chat))
         if present(self.channel.next.default_chat, None) == message.chat:
             following = next(iter(self.chats))
@@ -323,14 +326,14 @@ class Session(Actor):
         self.channel.apply(actions.SessionChatRemoved(chat=message.chat), keep=True)
         await self.channel.flush()
         self.env.hub.drop_channel(message.chat)
-        self._aggregate()
+        self.aggregate()
 
     async def on_chat_failed(self, message: ChatFailed) -> None:
         """Bring the chat back from the store; the turn that died in it ends as interrupted."""
         self.chats.pop(message.chat, None)
         loaded = await load_chat(self.env.store, message.chat)
         if loaded is not None:
-            await self._start_chat(loaded)
+            await self.start_chat(loaded)
 
     async def on_tools_changed(self, _: ToolsChanged) -> None:
         await self._tools_moved()
@@ -353,7 +356,7 @@ class Session(Actor):
 
     # Chats.
 
-    async def _start_chat(self, kept: KeptChat) -> Chat:
+    async def start_chat(self, kept: KeptChat) -> Chat:
         chat = Chat(self, kept)
         self.chats[chat.name] = self._host.chats[chat.name] = chat
 
@@ -364,7 +367,7 @@ class Session(Actor):
         await self.nursery.start(supervise, chat, failed, name=chat.name)
         return chat
 
-    def _stop_chat(self, uri: str) -> None:
+    def stop_chat(self, uri: str) -> None:
         self._host.chats.pop(uri, None)
         self.chats.pop(uri).stop()
 
@@ -377,7 +380,7 @@ class Session(Actor):
         port = await chat.ask(BeginWorkerTurn(ChatMessage(text=prompt, origin=MessageOrigin(kind="tool"))))
         return _Worker(chat, port)
 
-    async def _title_chat(self, uri: str, title: str) -> None:
+    async def title_chat(self, uri: str, title: str) -> None:
         """Title a chat; the default chat's title is the session's too (tools page, rename_chat)."""
         self.channel.apply(actions.SessionChatUpdated(chat=uri, changes=ChatSummaryChanges(title=title)), keep=True)
         if present(self.channel.next.default_chat, None) == uri and self.channel.next.title != title:
@@ -413,7 +416,7 @@ class Session(Actor):
         if stirred and self.channel.next.status & SessionStatus.IS_READ:
             self.channel.apply(actions.SessionIsReadChanged(is_read=False), keep=True)
 
-    def _aggregate(self) -> None:
+    def aggregate(self) -> None:
         """Status, activity and changes over the chats. No action carries them: they reach clients by the summary."""
         state = self.channel.next
         after = session_views.aggregate(state)
@@ -476,10 +479,13 @@ class Session(Actor):
     async def _titled(self, action: actions.SessionTitleChanged) -> None:
         chat = present(self.channel.next.default_chat, None)
         if chat in self.chats:
-            await self._title_chat(chat, action.title)
+            await self.title_chat(chat, action.title)
 
     async def _settings_moved(self, _: wire.Wire) -> None:
         await self._restart_chats()
+
+    def wakeup_moved(self, chat: str, due: str | None) -> None:
+        self._host.wakeup_moved(chat, due)
 
     # Sleeping.
 

@@ -25,23 +25,32 @@ ANNOTATIONS = "annotations"
 class SessionPrivate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the host keeps about a session and no client sees.
 
-    model: the one its creator chose for messages that name none. worktree: the folder made for it, if one was.
+    model: the one its creator chose for messages that name none. worktrees: the folders made for it.
     workspace_less: it started without a folder. owner: the person it belongs to. parent, depth: the session whose
     tools made it, and how many such links there are above it (tools page, Limits).
     """
 
     model: ModelSelection | None = None
-    worktree: str | None = None
+    worktrees: tuple[str, ...] = ()
     workspace_less: bool = False
     owner: str | None = None
     parent: str | None = None
     depth: int = 0
 
 
+class Wakeup(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A turn to begin later. due: ISO date. principal: the person whose turn asked for it."""
+
+    due: str
+    prompt: str
+    principal: str | None = None
+
+
 class ChatPrivate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the host keeps about a chat and no client sees. resume: the backend's own token."""
 
     resume: JSON = None
+    wakeup: Wakeup | None = None
 
 
 class KeptChat(msgspec.Struct, frozen=True):
@@ -97,6 +106,7 @@ def chat_record(session: str, state: ChatState, private: ChatPrivate, position: 
         position=position,
         state=wire.encode(wire.replace(state, turns=[], turns_next_cursor=UNSET)),
         private=wire.encode(private),
+        wake_at=None if private.wakeup is None else private.wakeup.due,
     )
 
 
