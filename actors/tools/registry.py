@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from actors.config import Config
 from actors.tools.call import Caller, ToolCall, dispatch
+from actors.tools.limits import Limits
 from actors.tools.offered import OfferedTool
 from actors.tools.tool import SessionFacts, Tool, Wording
 from ahp.state.chat import ToolCallResult, ToolOrigin
@@ -31,10 +32,14 @@ _NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class Tools:
-    """`host` is set by the host when it is made. `on_change` is called after the set has changed."""
+    """`host` is set by the host when it is made. `on_change` is called after the set has changed.
+
+    `limits` bounds what the host's tools may start.
+    """
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
         self._tools: list[Tool] = list(tools)
+        self.limits = Limits()
         self.on_change: Callable[[], None] = lambda: None
         self.host: Host
 
