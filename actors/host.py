@@ -369,11 +369,11 @@ class Host(Actor):
             new.agent,
             new.state,
             new.private,
-            [KeptChat(new.chat, ChatPrivate(), 0)],
+            [] if new.chat is None else [KeptChat(new.chat, ChatPrivate(), 0)],
             AnnotationsState(annotations=[]),
             created_at=new.created_at,
             modified_at=new.created_at,
-            create=lambda: make_ready(self.env, new.state),
+            create=None if new.state.lifecycle == "ready" else lambda: make_ready(self.env, new.state),
         )
         try:
             await self.env.store.commit(session.first_writes())

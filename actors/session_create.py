@@ -27,13 +27,13 @@ from ahp.wire import UNSET, UnsetType, present
 
 
 class NewSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session that may be made: everything in it was checked."""
+    """A session that may be made: everything in it was checked. `chat` is its first chat, None where one moves in."""
 
     uri: str
     agent: Agent
     state: SessionState
     private: SessionPrivate
-    chat: ChatState
+    chat: ChatState | None
     created_at: str
 
 

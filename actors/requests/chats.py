@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from actors import moves
 from actors.chat import Chat, FetchTurns
 from actors.requests.handler import Handler
 from actors.session import CreateChat, DisposeChat, Session
@@ -19,6 +20,7 @@ from ahp.commands import (
     FetchTurnsParams,
     ForkSource,
     MoveChatParams,
+    MoveChatResult,
     ReorderChatParams,
     SideChatSource,
 )
@@ -43,6 +45,8 @@ async def create_chat(connection: ClientConnection, params: CreateChatParams) ->
         raise InvalidParams(str(error)) from None
     source = present(params.source, None)
     state = new_chat(params.chat, connection.host.env.clock.iso(), present(params.title, ""))
+    if source is None:
+        state = wire.replace(state, movable=True)
     if source is not None:
         state = await _from_source(session, state, source)
     elif not isinstance(params.working_directories, wire.UnsetType):
@@ -119,10 +123,8 @@ async def completions(connection: ClientConnection, params: CompletionsParams) -
     return CompletionsResult(items=await complete(folders, params.text, params.offset))
 
 
-async def move_chat(connection: ClientConnection, params: MoveChatParams) -> None:
-    """Chats of this host are not movable yet, and none says it is (digest 3, Feature levels)."""
-    chat = await _chat(connection, params.channel)
-    raise InvalidParams(f"{chat.name} is not movable")
+async def move_chat(connection: ClientConnection, params: MoveChatParams) -> MoveChatResult:
+    return await moves.move_chat(connection.host, params.channel, params.destination, params.request_id)
 
 
 async def reorder_chat(connection: ClientConnection, params: ReorderChatParams) -> None:
@@ -149,6 +151,6 @@ HANDLERS = {
     "disposeChat": Handler(DisposeChatParams, dispose_chat, holds=True),
     "fetchTurns": Handler(FetchTurnsParams, fetch_turns),
     "completions": Handler(CompletionsParams, completions, beside=True),
-    "moveChat": Handler(MoveChatParams, move_chat),
+    "moveChat": Handler(MoveChatParams, move_chat, holds=True),
     "reorderChat": Handler(ReorderChatParams, reorder_chat),
 }
