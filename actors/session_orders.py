@@ -214,7 +214,9 @@ class SessionOrders(Actor):
                 )
             for each in self.chats.values():
                 own = present(each.state.working_directories, [])
-                if message.before in own:
+                if each is chat and own:
+                    await each.tell(WorkIn([message.after]))
+                elif message.before in own:
                     await each.tell(WorkIn([message.after if one == message.before else one for one in own]))
                 else:
                     await each.tell(RestartBackend())

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from actors.tools import wakeup
+from actors.tools import session_starting, session_writing, wakeup
 from actors.tools.tool import Tool
 
 
 def host_tools() -> list[Tool]:
     """Every tool that comes with the host."""
-    return [*wakeup.TOOLS]
+    return [*session_starting.TOOLS, *session_writing.TOOLS, *wakeup.TOOLS]
