@@ -7,6 +7,7 @@ Invariant: a chat belongs to exactly one session and goes with it. Its finished 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 
 import msgspec
 
@@ -19,6 +20,7 @@ __all__ = [
     "load",
     "move",
     "of_session",
+    "privates",
     "put",
     "with_active_turn",
     "with_wakeups",
@@ -105,6 +107,18 @@ def find(uri: str) -> Query[str | None]:
 def of_session(session_id: str) -> Query[list[ChatRecord]]:
     """The session's chats by position."""
     return _many("WHERE session_id = ? ORDER BY position, uri", session_id)
+
+
+def privates(session_ids: Sequence[str]) -> Query[dict[str, bytes]]:
+    """What the host alone knows of the chats of those sessions, by chat; the states are not read for it."""
+
+    def query(connection: sqlite3.Connection) -> dict[str, bytes]:
+        found: dict[str, bytes] = {}
+        for session_id in session_ids:
+            found.update(connection.execute("SELECT uri, private FROM chats WHERE session_id = ?", (session_id,)))
+        return found
+
+    return query
 
 
 def with_active_turn() -> Query[list[ChatRecord]]:

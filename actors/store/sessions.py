@@ -7,7 +7,7 @@ ISO dates in one format (UTC, milliseconds, `Z`), because they are compared as t
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -25,6 +25,7 @@ __all__ = [
     "page",
     "put",
     "put_summary",
+    "states",
 ]
 
 
@@ -126,6 +127,20 @@ def load(session_id: str) -> Query[SessionRecord | None]:
             state=state,
             private=private,
         )
+
+    return query
+
+
+def states(session_ids: Sequence[str]) -> Query[dict[str, bytes]]:
+    """The kept states of those sessions that there are, by id."""
+
+    def query(connection: sqlite3.Connection) -> dict[str, bytes]:
+        found: dict[str, bytes] = {}
+        for session_id in session_ids:
+            row = connection.execute("SELECT state FROM sessions WHERE id = ?", (session_id,)).fetchone()
+            if row is not None:
+                found[session_id] = row[0]
+        return found
 
     return query
 

@@ -14,12 +14,15 @@ import msgspec
 from actors.store import chats as chat_records
 from actors.tools.call import ToolCall
 from actors.tools.tool import ToolRefusal
-from ahp import uris
+from ahp import uris, wire
+from ahp.reducers import chat as chat_reducer
+from ahp.reducers import session_views
 from ahp.state.session import SessionSummary
 from ahp.wire import JSON, present
 
 if TYPE_CHECKING:
     from actors.host import Host
+    from actors.session import Session
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -99,10 +102,22 @@ def _unknown(call: ToolCall, field: str, text: str) -> ToolRefusal:
 
 
 def fresh_summary(host: Host, uri: str) -> SessionSummary | None:
-    """The catalogue's row of a session, as the session itself has it where it is awake; None once it is removed."""
+    """The catalogue's row of a session, as it is now where the session is awake; None once it is removed."""
     kept = host.catalogue.get(uri)
     awake = host.sessions.get(uri)
-    return kept if kept is None or awake is None else awake.summary()
+    return kept if kept is None or awake is None else live_summary(awake)
+
+
+def live_summary(session: Session) -> SessionSummary:
+    """The summary over what the chats are now: a chat's turn is a moment ahead of what its session has heard of it."""
+    chats = [
+        chat if actor is None else wire.replace(chat_reducer.summary_of(actor.state), title=chat.title)
+        for chat in session.state.chats
+        for actor in (session.chats.get(chat.resource),)
+    ]
+    state = session_views.aggregate(wire.replace(session.state, chats=chats))
+    modified_at = max([session.modified_at, *(chat.modified_at for chat in chats)])
+    return session_views.summary_of(state, session.uri, session.created_at, modified_at)
 
 
 def default_chat(summary: SessionSummary) -> str | None:
