@@ -114,7 +114,7 @@ class Terminal(Actor):
                 rows=present(state.rows, 24),
             ) as self._pty:
                 await self.tell(Output([shell.Title(program)]))
-                code: int | None = await self._run(self._pty, shell.Marks(start.nonce))
+                code = await self._run(self._pty, shell.Marks(start.nonce))
         except OSError as error:
             _log.warning("no shell", channel=self.name, exc=error)
             await self.tell(Output([shell.Data(f"{program} cannot be started: {error.strerror}\r\n")]))
@@ -122,7 +122,7 @@ class Terminal(Actor):
         self._pty = None
         await self.tell(Exited(code))
 
-    async def _run(self, pty: Pty, marks: shell.Marks) -> int:
+    async def _run(self, pty: Pty, marks: shell.Marks) -> int | None:
         """Type and read until the shell has ended: its exit code.
 
         A background job may hold the terminal open behind it: then what comes soon is read, and no more.
