@@ -100,6 +100,7 @@ def configure(
     bridge = logging.getLogger()
     bridge.handlers = [handler for handler in bridge.handlers if not isinstance(handler, _Bridge)] + [_Bridge()]
     bridge.setLevel(max(_sink.floor, logging.INFO))
+    logging.getLogger("watchfiles").setLevel(logging.WARNING)  # It says of every change that there was one.
 
 
 def set_level(level: Level) -> None:
