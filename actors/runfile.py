@@ -20,7 +20,7 @@ __all__ = ["RunFile", "read", "remove", "running", "write"]
 
 class RunFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """`started_at`: ISO 8601 UTC. `token`: where it is not the token file's. `mark`: see `processes.start_mark`.
-    `flags`: what it was started with, by key name, for a restart.
+    `certificate`: the file of its TLS certificate. `flags`: what it was started with, by key name, for a restart.
     """
 
     pid: int
@@ -30,6 +30,7 @@ class RunFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     web: list[str] = []
     unix: str | None = None
     token: str | None = None
+    certificate: str | None = None
     config_file: str | None = None
     flags: dict[str, str | list[str]] = {}
     mark: str | None = None

@@ -64,13 +64,15 @@ def _connector(context: Context) -> Connector:
     except DoorError as error:
         raise Failure(str(error)) from None
     address = found.websocket[0]
-    return websocket_connector(address, token, _tls(context) if address.startswith("wss:") else None)
+    return websocket_connector(address, token, None if found.certificate is None else _trusting(found.certificate))
 
 
-def _tls(context: Context) -> ssl.SSLContext:
-    """Trust the certificate of the configuration itself: it is for a name that others use."""
-    certificate = context.settings().config.tls.cert_file
-    made = ssl.create_default_context(cafile=None if certificate is None else str(certificate))
+def _trusting(certificate: str) -> ssl.SSLContext:
+    """Trust the daemon's own certificate, which is for a name that others use. Raises Failure."""
+    try:
+        made = ssl.create_default_context(cafile=certificate)
+    except (OSError, ssl.SSLError) as error:
+        raise Failure(f"{certificate} (tls.certFile) cannot be read: {error}") from None
     made.check_hostname = False
     made.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     return made

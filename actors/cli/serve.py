@@ -105,6 +105,7 @@ def _describe(context: Context, settings: Settings, addresses: Addresses) -> Run
     flags = dict(context.flags)
     if settings.origin("token") == "environment":  # As a daemon in the background is given it.
         flags["token"] = settings.config.token
+    certificate = settings.config.tls.cert_file
     return RunFile(
         pid=os.getpid(),
         started_at=Clock().iso(),
@@ -113,6 +114,7 @@ def _describe(context: Context, settings: Settings, addresses: Addresses) -> Run
         web=addresses.web,
         unix=addresses.unix,
         token=settings.config.token or None,
+        certificate=None if certificate is None else str(certificate),
         config_file=str(context.config_file),
         flags=flags,
         mark=processes.start_mark(os.getpid()),

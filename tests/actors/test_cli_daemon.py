@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -179,6 +180,22 @@ def test_stdio_serves_the_one_who_started_it(alone: Person) -> None:
         ahpd.stdin.close()
         assert ahpd.wait(DEADLINE) == 0
     assert answer["result"]["protocolVersion"] == "0.9.0"
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make a certificate with")
+def test_a_daemon_with_a_certificate_of_its_own_is_talked_to_all_the_same(alone: Person) -> None:
+    make = "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=example.org"
+    subprocess.run(make.split(), cwd=alone.home, check=True, capture_output=True)
+    started = alone.done("start", "--port", "0", "--tls-cert-file", "cert.pem", "--tls-key-file", "key.pem")
+    assert "wss://127.0.0.1:" in started
+    assert alone.done("chat", "hello") == "hello\n"
+    assert "sessions   1" in alone.done("status")
+
+
+def test_over_the_unix_socket_no_token_is_needed(alone: Person) -> None:
+    socket = alone.home / "s"
+    alone.done("start", "--port", "0", "--unix", str(socket))
+    assert alone.done("chat", "--url", f"unix:{socket}", "hello") == "hello\n"
 
 
 # A running one.
