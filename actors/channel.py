@@ -68,7 +68,9 @@ class _Staged(msgspec.Struct):
 
 
 class Channel(Generic[S]):
-    """`reduce(state, action)` is the channel's reducer; `save(before, after)` makes the writes that keep a change."""
+    """`reduce(state, action)` is the channel's reducer; `save(before, after)` makes the writes that bring what is kept
+    from one state to the other. `state` is kept already when the channel is made.
+    """
 
     def __init__(
         self,
@@ -88,6 +90,7 @@ class Channel(Generic[S]):
         self._reduce = reduce
         self._save = save
         self._staged: list[_Staged] = []
+        self._kept = state
         self._keep = False
         self._owed = False
         self._writes: list[Write] = []
@@ -135,7 +138,7 @@ class Channel(Generic[S]):
             return True
         kept = True
         if self._keep or self._owed:
-            writes = [*self._writes, *self._save(self.state, self.next)]
+            writes = [*self._writes, *self._save(self._kept, self.next)]
             try:
                 await self._store.commit(writes)
             except StoreError as error:
@@ -144,6 +147,7 @@ class Channel(Generic[S]):
                 kept = False
             else:
                 self._writes.clear()
+                self._kept = self.next
             self._owed = not kept
             self._keep = False
         self._publish()
@@ -165,7 +169,10 @@ class Channel(Generic[S]):
                 self._hub.reject(dispatch.sender, dispatch.named, dispatch.raw, dispatch.origin, staged.refusal)
             else:
                 self.state = staged.state
-                self._hub.publish(self.uri, staged.raw, None if dispatch is None else dispatch.origin)
+                if dispatch is None:
+                    self._hub.publish(self.uri, staged.raw)
+                else:
+                    self._hub.publish(self.uri, staged.raw, dispatch.origin, (dispatch.sender, dispatch.named))
         self._staged.clear()
         self.state = self.next
 

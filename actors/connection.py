@@ -164,7 +164,7 @@ class ClientConnection:
         except RpcError as error:
             self._refuse(request.id, error)
         except ActorGone:
-            self._refuse(request.id, InternalError(f"{request.method}: the host is stopping"))
+            self._refuse(request.id, InternalError(f"{request.method}: what it is about has just gone; try again"))
         except Exception as error:
             _log.error("request failed", method=request.method, client=self.client_id, exc=error)
             self._refuse(request.id, InternalError(f"{request.method} failed in the host; its log has the reason"))

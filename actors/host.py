@@ -17,7 +17,7 @@ from actors.catalogue import Catalogue
 from actors.channel import Channel, Dispatch, Subscribe, WatchersChanged
 from actors.chat import Chat, ToolsChanged
 from actors.chat_orders import WakeupDue
-from actors.client import Client
+from actors.client import Client, ConnectionOpened
 from actors.clock import parse_iso
 from actors.config import Change
 from actors.connection import ClientConnection
@@ -84,7 +84,7 @@ class SessionRemoved(Message, frozen=True):
 
 
 class GetClient(Order[Client], frozen=True):
-    """The actor of a client id, made if it is not there."""
+    """The actor of a client id, made if it is not there, for one more connection that it hears of at once."""
 
     client_id: str
 
@@ -334,6 +334,7 @@ class Host(Actor):
             client = self.clients[message.client_id] = Client(self.env, message.client_id, self.tell_awake)
             await self.nursery.start(supervise, client, lambda _: self.clients.pop(message.client_id, None))
             self.env.store.save_soon([client_records.seen(message.client_id, self.env.clock.iso())])
+        await client.tell(ConnectionOpened())
         return client
 
     async def on_wake(self, message: Wake) -> Session:

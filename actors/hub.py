@@ -66,14 +66,26 @@ class Hub:
         self.server_seq += 1
         return self.server_seq
 
-    def publish(self, channel: str, action: bytes, origin: ActionOrigin | None = None) -> int:
-        """Give `action` (JSON) the next serverSeq and send it to everybody subscribed to `channel`."""
+    def publish(
+        self,
+        channel: str,
+        action: bytes,
+        origin: ActionOrigin | None = None,
+        dispatcher: tuple[Subscriber, str] | None = None,
+    ) -> int:
+        """Give `action` (JSON) the next serverSeq and send it to everybody subscribed to `channel`.
+
+        dispatcher: who sent it and the URI it knows the channel by; it gets its action back though it does not watch.
+        """
         seq = self.next_seq()
         rest = _rest(action, seq, origin)
         self._keep(Published(seq, channel, rest))
         self._fan_out(channel, rest)
         for alias in self._aliases.get(channel, ()):
             self._fan_out(alias, rest)
+        if dispatcher is not None and not self.is_subscribed(dispatcher[1], dispatcher[0]):
+            subscriber, named = dispatcher
+            subscriber.deliver(named, Frame(_HEAD + wire.encode(named) + rest + _TAIL))
         return seq
 
     def reject(self, to: Subscriber, channel: str, action: bytes, origin: ActionOrigin, reason: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from actors.client import ConnectionOpened, Resumed, Watching
+from actors.client import Resumed, Watching
 from actors.requests.handler import Handler
 from ahp import versions, wire
 from ahp.commands import (
@@ -43,7 +43,6 @@ async def initialize(connection: ClientConnection, params: InitializeParams) -> 
     connection.version = version
     connection.capabilities = present(params.capabilities, connection.capabilities)
     connection.client = await host.client(params.client_id)
-    await connection.client.tell(ConnectionOpened())
     snapshots = [
         Raw(snapshot)
         for channel in present(params.initial_subscriptions, [])
@@ -67,7 +66,6 @@ async def reconnect(connection: ClientConnection, params: ReconnectParams) -> Ra
         raise NotFound(f"Reconnect client not found: {params.client_id}")
     connection.client = await host.client(params.client_id)
     connection.version = versions.CURRENT
-    await connection.client.tell(ConnectionOpened())
     hub = host.env.hub
     after = params.last_seen_server_seq
     snapshots = await _resubscribe(connection, params.subscriptions, quiet=hub.can_replay(after))

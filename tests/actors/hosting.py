@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import trio
+import trio.testing
 
 from actors.agents.interface import Agent, AgentChat, Start, TurnInput, TurnPort
 from actors.agents.registry import Agents
@@ -48,6 +49,7 @@ class Talk:
 
     def __init__(self, connection: MemoryConnection) -> None:
         self.connection = connection
+        self.client_id = ""
         self.got: list[dict[str, Any]] = []
         self._arrived = trio.Event()
         self._number = 0
@@ -97,7 +99,8 @@ class Talk:
 
         def own(message: dict[str, Any]) -> bool:
             params = message.get("params", {})
-            return message.get("method") == "action" and params.get("origin", {}).get("clientSeq") == seq
+            origin = {"clientId": self.client_id, "clientSeq": seq}
+            return message.get("method") == "action" and params.get("origin") == origin
 
         envelope: dict[str, Any] = (await self.wait_for(own))["params"]
         return envelope
@@ -204,6 +207,7 @@ class Hosting:
 
     async def connect(self, client_id: str = "c1", subscribe: Sequence[str] = (ROOT,), **params: Any) -> Talk:
         talk = await self.attach()
+        talk.client_id = client_id
         await talk.ask(
             "initialize", protocolVersions=["0.9.0"], clientId=client_id, initialSubscriptions=list(subscribe), **params
         )
