@@ -21,7 +21,7 @@ from actors.redact import names_a_secret
 from ahp.state.common import ConfigPropertySchema, ConfigSchema
 from ahp.wire import JSON, replace
 
-__all__ = ["KEYS", "SET", "Key", "build", "complaint", "get", "hide", "reveal", "root_schema", "secrets_of"]
+__all__ = ["KEYS", "MAY_HIDE", "SET", "Key", "build", "complaint", "get", "hide", "reveal", "root_schema", "secrets_of"]
 
 SET = "<set>"
 """Stands for a secret wherever values are shown. Pushed back by a client, it leaves the secret as it is."""
@@ -135,7 +135,8 @@ def reveal(plain: JSON, current: JSON) -> JSON:
 
 def secrets_of(config: Config) -> Iterator[str]:
     """Every secret text in `config`."""
-    for key in _MAY_HIDE:
+    for name in MAY_HIDE:
+        key = KEYS[name]
         yield from _differences(key.plain(config), key.shown(config))
 
 
@@ -225,6 +226,9 @@ def _title(name: str) -> str:
 
 
 KEYS: typing.Final[Mapping[str, Key]] = types.MappingProxyType({key.name: key for key in _declared(Config)})
-_MAY_HIDE = [
-    key for key in KEYS.values() if key.note.secret or isinstance(key.kind, kinds.Table | kinds.Record | kinds.Free)
-]
+MAY_HIDE: typing.Final[frozenset[str]] = frozenset(
+    key.name
+    for key in KEYS.values()
+    if key.note.secret or isinstance(key.kind, kinds.Table | kinds.Record | kinds.Free)
+)
+"""The keys whose values may have secrets in them."""

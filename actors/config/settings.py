@@ -25,7 +25,7 @@ import trio
 from actors import log
 from actors.config import file
 from actors.config.errors import ConfigError
-from actors.config.keys import KEYS, Key, build, complaint, get, hide, reveal, root_schema, secrets_of
+from actors.config.keys import KEYS, MAY_HIDE, Key, build, complaint, get, hide, reveal, root_schema, secrets_of
 from actors.config.kinds import Texts, Wrong
 from actors.config.model import Config
 from ahp.actions.root import RootConfigChanged
@@ -257,7 +257,8 @@ class Settings:
         changed = frozenset(key.name for key in candidates if get(old, key) != get(new, key))
         if changed:
             self._config = new
-            self._protect()
+            if not changed.isdisjoint(MAY_HIDE):
+                self._protect()
             for listener in self._listeners:
                 listener(Change(old, new, changed))
 
