@@ -17,6 +17,7 @@ from actors.store import turns as turn_records
 from actors.tools.call import ToolCall
 from actors.tools.session_lookup import Target, find_session, open_link, text_input, wrong_input
 from actors.tools.session_rows import harness_of
+from actors.tools.session_writing import DELEGATION
 from actors.tools.tool import READ_ONLY, Tool, ToolRefusal, schema
 from ahp import wire
 from ahp.state.chat import (
@@ -37,10 +38,6 @@ from ahp.wire import JSON, UNSET, Text, UnsetType, present
 
 if TYPE_CHECKING:
     from actors.host import Host
-
-DELEGATION = "vscode.chat.delegation"
-"""The key of a message's `_meta` that says which chat sent it: sourceSession, sourceChat, sourceTurnId, and of a
-message that may be replaced messageId and revision (from 1)."""
 
 DEFAULT_TURNS = 10
 MOST_TURNS = 50
@@ -276,6 +273,7 @@ def _sent_by(chat: str, state: ChatState) -> list[JSON]:
 
 
 def _sent(chat: str, delivery: str, pending: PendingMessage) -> dict[str, JSON] | None:
+    """A message that may be replaced has an id and a revision (from 1) of its own beside who sent it."""
     delegation = present(pending.message.meta, {}).get(DELEGATION)
     if not isinstance(delegation, dict) or delegation.get("sourceChat") != chat:
         return None

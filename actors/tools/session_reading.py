@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
+import trio
+
 from actors import log
 from actors.agents.interface import Agent
 from actors.clock import parse_iso
@@ -23,6 +25,9 @@ _log = log.get("tools")
 
 MODELS_SHOWN = 5
 """Models of one agent in list_agents; list_models names every one."""
+
+_AT_ONCE = 50
+"""Rows made before other tasks get their turn."""
 
 Accepts = Callable[[SessionSummary], bool]
 
@@ -44,7 +49,12 @@ async def list_sessions(call: ToolCall, given: Mapping[str, JSON]) -> JSON:
     wanted = [summary for summary in every if all(accepts(summary) for accepts in filters)]
     wanted.sort(key=lambda summary: (summary.modified_at, summary.resource), reverse=True)
     details = await details_of(host, wanted)
-    rows = [row(summary, details[summary.resource]) for summary in wanted if summary.resource in details]
+    rows: list[dict[str, JSON]] = []
+    for number, summary in enumerate(wanted):
+        if summary.resource in details:
+            rows.append(row(summary, details[summary.resource]))
+        if number % _AT_ONCE == 0:
+            await trio.lowlevel.checkpoint()
     if given.get("withPullRequest"):
         rows = [shown for shown in rows if "pullRequestUrl" in shown.get("github", {})]
     return {"sessions": rows}

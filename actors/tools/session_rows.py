@@ -108,12 +108,13 @@ async def _asleep(host: Host, summaries: Mapping[str, SessionSummary]) -> dict[s
 
 def row(summary: SessionSummary, details: Details) -> dict[str, JSON]:
     """The session's row (digest 5, list_sessions; tools page, `chats`)."""
+    link = open_link(summary)
     folders = present(summary.working_directories, [])
     project = present(summary.project, None)
     changes = present(summary.changes, None)
     made: dict[str, JSON] = {
         "session": summary.resource,
-        "openLink": open_link(summary),
+        "openLink": link,
         "title": summary.title,
         "status": _status(summary.status),
         "activity": present(summary.activity, ""),
@@ -128,7 +129,7 @@ def row(summary: SessionSummary, details: Details) -> dict[str, JSON]:
         "changesets": [_changeset(changeset) for changeset in details.changesets],
         "git": _slot(details.meta, "git", _GIT),
         "github": _slot(details.meta, "github", _GITHUB),
-        "chats": _chats(summary, details),
+        "chats": _chats(summary, details, link),
     }
     return {key: value for key, value in made.items() if value not in (None, "", [], {})}
 
@@ -162,28 +163,25 @@ def _slot(meta: Mapping[str, JSON], name: str, names: Mapping[str, str]) -> dict
     return {shown: kept[key] for shown, key in names.items() if isinstance(kept.get(key), str | int)}
 
 
-def _chats(summary: SessionSummary, details: Details) -> list[dict[str, JSON]]:
-    """The session's chats, the default one first; empty where that is the only one to show."""
+def _chats(summary: SessionSummary, details: Details, link: str) -> list[dict[str, JSON]]:
+    """The session's chats, the default one first under the session's own link; empty where that is the only one."""
     main = default_chat(summary)
-    shown = [chat for chat in present(summary.chats, []) if chat.resource == main or _is_shown(chat)]
-    if all(chat.resource == main for chat in shown):
+    others = [chat for chat in present(summary.chats, []) if chat.resource != main and _is_shown(chat)]
+    if not others:
         return []
-    shown.sort(key=lambda chat: chat.resource != main)
-    return [_chat(summary, details, chat, chat.resource == main) for chat in shown]
+    mains = [chat for chat in present(summary.chats, []) if chat.resource == main]
+    return [
+        *(_chat(chat, link, details) | {"main": True} for chat in mains),
+        *(_chat(chat, open_link(summary, chat.resource), details) for chat in others),
+    ]
 
 
 def _is_shown(chat: SessionChatSummary) -> bool:
     return not isinstance(chat.origin, ToolOrigin) and chat.interactivity != "hidden"
 
 
-def _chat(summary: SessionSummary, details: Details, chat: SessionChatSummary, main: bool) -> dict[str, JSON]:
-    made: dict[str, JSON] = {
-        "title": chat.title,
-        "openLink": open_link(summary, chat.resource),
-        "status": _status(present(chat.status, 0)),
-    }
-    if main:
-        made["main"] = True
+def _chat(chat: SessionChatSummary, link: str, details: Details) -> dict[str, JSON]:
+    made: dict[str, JSON] = {"title": chat.title, "openLink": link, "status": _status(present(chat.status, 0))}
     if chat.resource in details.harness:
         made["harness"] = details.harness[chat.resource]
     return made

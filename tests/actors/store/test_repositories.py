@@ -34,6 +34,15 @@ async def test_putting_a_session_again_keeps_its_chats(store: Store) -> None:
     assert await store.read(chats.of_session("s1")) == [chat()]
 
 
+async def test_states_and_private_parts_are_read_for_many_sessions_at_once(store: Store) -> None:
+    first, second = session("s1", state=b'{"n":1}'), session("s2", state=b'{"n":2}')
+    hidden = msgspec.structs.replace(chat("c2", "s2"), private=b'{"p":2}')
+    await store.commit([sessions.put(first), sessions.put(second), chats.put(chat("c1", "s1")), chats.put(hidden)])
+    assert await store.read(sessions.states(["s2", "gone", "s1"])) == {"s1": b'{"n":1}', "s2": b'{"n":2}'}
+    assert await store.read(chats.privates(["s2", "gone"])) == {"c2": b'{"p":2}'}
+    assert await store.read(chats.privates([])) == {}
+
+
 async def test_a_summary_changes_alone_and_never_brings_a_session_back(store: Store) -> None:
     await store.commit([sessions.put(session(state=b'{"kept":1}'))])
     await store.commit([sessions.put_summary("s1", date(9), b'{"title":"Two"}')])
