@@ -355,6 +355,8 @@ class Host(Actor):
             kept.annotations,
             created_at=kept.created_at,
             modified_at=kept.modified_at,
+            # One that the host left while it was being made is made now.
+            create=(lambda: make_ready(self.env, kept.state)) if kept.state.lifecycle == "creating" else None,
         )
         await self._start(session)
         return session

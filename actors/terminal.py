@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import pwd
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import trio
@@ -103,13 +103,14 @@ class Terminal(Actor):
     async def _live(self, cwd: Path) -> None:
         """Run the shell to its end, and say so."""
         program = os.environ.get("SHELL") or pwd.getpwuid(os.getuid()).pw_shell or "/bin/sh"
-        start = shell.launch(program)
+        environment = _environment()
+        start = shell.launch(program, environment)
         state = self.state
         try:
             async with open_pty(
                 start.argv,
                 cwd=cwd,
-                env=_environment(start.env),
+                env={**environment, **start.env},
                 cols=present(state.cols, 80),
                 rows=present(state.rows, 24),
             ) as self._pty:
@@ -267,7 +268,7 @@ def _cut(part: UnclassifiedContent | CommandContent, room: int) -> UnclassifiedC
     return wire.replace(part, output=Text(str(part.output)[-room:]))
 
 
-def _environment(more: Mapping[str, str]) -> dict[str, str]:
+def _environment() -> dict[str, str]:
     """The daemon's environment without what is the daemon's own, as a terminal wants it."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("AHPD_")}
-    return {**kept, "TERM": "xterm-256color", "COLORTERM": "truecolor", **more}
+    return {**kept, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
