@@ -8,7 +8,7 @@ before the next one starts, and a rewind falls between turns.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -31,7 +31,7 @@ from actors.channel import Channel, Dispatch, Subscribe, WatchersChanged
 from actors.chat_orders import ChatOrders
 from actors.clock import parse_iso
 from actors.environment import Environment
-from actors.session_record import KeptChat, chat_record
+from actors.session_record import KeptChat, SessionPrivate, chat_record
 from actors.store import Write
 from actors.store import chats as chat_records
 from actors.tools.offered import OfferedTool
@@ -44,7 +44,7 @@ from ahp.state.chat import ChatState, ErrorPart, PendingMessage, TextContent
 from ahp.state.chat import Message as ChatMessage
 from ahp.state.common import ErrorInfo
 from ahp.state.session import SessionState
-from ahp.wire import UNSET, present
+from ahp.wire import JSON, UNSET, present
 
 _log = log.get("chat")
 
@@ -120,6 +120,7 @@ class SessionView(Protocol):
     uri: str
     agent: Agent
     env: Environment
+    private: SessionPrivate
 
     @property
     def state(self) -> SessionState: ...
@@ -160,6 +161,19 @@ class Chat(ChatOrders):
     def state(self) -> ChatState:
         """The public state: immutable, for anybody to hold."""
         return self.channel.state
+
+    @property
+    def agent(self) -> Agent:
+        """The backend of this chat: its session's, unless it was started on another."""
+        own = self.private.agent
+        return self.session.agent if own is None else self.env.agents.find(own)
+
+    def settings(self) -> Mapping[str, JSON]:
+        """The settings its backend runs with: its own where it has another agent, else the session's."""
+        if self.private.config is not None:
+            return self.private.config
+        config = present(self.session.state.config, None)
+        return {} if config is None else config.values
 
     async def prepare(self) -> None:
         self.nursery.start_soon(self._work, name=f"{self.name} backend")
@@ -366,11 +380,8 @@ class Chat(ChatOrders):
         """What the host adds to the rules that depend on the chat alone."""
         if tag in ("chat/turnStarted", "chat/turnResume") and self.session.state.lifecycle == "failed":
             return "the session could not be created, so it takes no turns: dispose it and create another"
-        if (
-            tag in ("chat/workingDirectorySet", "chat/workingDirectoryRemoved")
-            and not self.session.agent.multiple_directories
-        ):
-            return f"{self.session.agent.display_name} works in one folder, so a chat's folders cannot be changed"
+        if tag in ("chat/workingDirectorySet", "chat/workingDirectoryRemoved") and not self.agent.multiple_directories:
+            return f"{self.agent.display_name} works in one folder, so a chat's folders cannot be changed"
         return None
 
     def _start(self, turn: TurnInput, *, first: bool, principal: str | None = None) -> None:
@@ -418,13 +429,13 @@ class Chat(ChatOrders):
     async def _open_backend(self) -> AgentChat:
         if self._backend is None:
             state = self.channel.state
-            config = present(self.session.state.config, None)
-            self._backend = await self.session.agent.open_chat(
+            self._backend = await self.agent.open_chat(
                 Start(
                     session=self.session.uri,
                     chat=self.name,
                     folders=self.session.folders(state),
-                    config={} if config is None else config.values,
+                    config=self.settings(),
+                    model=self.session.private.model,
                     history=state.turns,
                     resume=self.private.resume,
                     tools=[offered.definition for offered in self.session.offered(self)],
@@ -484,7 +495,7 @@ class Chat(ChatOrders):
         active = present(self.channel.state.active_turn, None)
         if active is None:
             return
-        agent = self.session.agent
+        agent = self.agent
         error = AgentError(
             "The host stopped while this turn was running. What had arrived is kept.",
             error_type=INTERRUPTED,

@@ -83,10 +83,11 @@ class TrySleep(Order[bool], frozen=True):
 
 
 class CreateChat(Order[None], frozen=True):
-    """`createChat`, checked against the protocol's params already; `origin` says where it comes from."""
+    """`createChat`, checked against the protocol's params already; `private` says what backend it runs on."""
 
     state: ChatState
     initial: ChatMessage | None = None
+    private: ChatPrivate = ChatPrivate()
 
 
 class DisposeChat(Order[None], frozen=True):
@@ -300,7 +301,7 @@ class Session(SessionOrders):
         if uri in self._host.chats:
             raise InvalidParams(f"{uri} is in use: choose another URI for the new chat")
         position = 1 + max((chat.position for chat in self.chats.values()), default=-1)
-        kept = KeptChat(message.state, ChatPrivate(), position)
+        kept = KeptChat(message.state, message.private, position)
         record = chat_record(self.uri, kept.state, kept.private, position)
         self.channel.write(chat_records.put(record), *history.writes(uri, [], kept.state.turns))
         self.channel.apply(actions.SessionChatAdded(summary=chat_reducer.summary_of(kept.state)), keep=True)

@@ -49,11 +49,12 @@ class Wakeup(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class ChatPrivate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the host keeps about a chat and no client sees. resume: the backend's own token.
 
-    agent: the provider of a chat that runs on another agent than its session's.
+    agent, config: the provider and the settings of a chat that runs on another agent than its session's.
     """
 
     resume: JSON = None
     agent: str | None = None
+    config: dict[str, JSON] | None = None
     wakeup: Wakeup | None = None
 
 

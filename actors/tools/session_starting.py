@@ -17,13 +17,13 @@ from actors.chat_orders import SendMessage
 from actors.session import CreateChat, Session
 from actors.session_create import check
 from actors.session_orders import RenameChat
-from actors.session_record import new_chat
+from actors.session_record import ChatPrivate, new_chat
 from actors.tools.call import ToolCall
 from actors.tools.session_lookup import find_session, open_link, text_input, wrong_input
 from actors.tools.session_writing import MAY_WRITE, awake, delegation, needed, title_of
 from actors.tools.tool import WRITES, Tool, ToolRefusal, schema
-from actors.workspace import git
-from ahp import uris, wire
+from actors.workspace import git, session_config
+from ahp import config_schema, uris, wire
 from ahp.commands import CreateSessionParams
 from ahp.jsonrpc import RpcError
 from ahp.state.chat import Message, MessageOrigin
@@ -96,19 +96,43 @@ async def _start_chat(call: ToolCall, session: Session, given: Mapping[str, JSON
     """A chat of a session, its first turn running."""
     if not session.agent.multiple_chats:
         raise ToolRefusal(f"{call.tool.name}: {session.agent.display_name} has one chat in a session")
-    agent = given.get("agent")
-    if agent not in (None, session.agent.provider):
-        raise ToolRefusal(
-            f"{call.tool.name}: this host runs every chat of a session on its agent, {session.agent.provider}"
-        )
-    model = await _model(call, session.agent, given.get("model"))
+    agent = _chat_agent(call, session, given.get("agent"))
+    model = await _model(call, agent, given.get("model"))
+    private = await _chat_private(call, session, agent, given)
     uri = uris.chat(str(uuid.uuid4()))
     state = wire.replace(new_chat(uri, call.host.env.clock.iso(), title), movable=True)
     message = Message(text=prompt, origin=MessageOrigin(kind="agent"), model=model or UNSET, meta=delegation(call))
     async with call.host.env.tools.limits.spending(call, "chats"):
-        await session.ask(CreateChat(state))
+        await session.ask(CreateChat(state, private=private))
         await session.chats[uri].ask(SendMessage(message, call.caller.principal))
     return f"The chat {title!r} is started and works on the prompt. {open_link(session.summary(), uri)}"
+
+
+def _chat_agent(call: ToolCall, session: Session, named: JSON) -> Agent:
+    """The agent named; else, in its own session, the calling chat's; else the session's."""
+    if named is None:
+        return call.chat.agent if call.chat is not None and call.session is session else session.agent
+    try:
+        return call.host.env.agents.find(str(named))
+    except RpcError as error:
+        raise ToolRefusal(f"{call.tool.name}: {error.message}") from None
+
+
+async def _chat_private(call: ToolCall, session: Session, agent: Agent, given: Mapping[str, JSON]) -> ChatPrivate:
+    """The agent and settings of a chat that has its own; the session keeps its own (tools page, create_session)."""
+    named = given.get("config")
+    if agent is session.agent and not named:
+        return ChatPrivate()
+    folder = next(iter(session.folders(None)), None)
+    settings = await agent.config_schema(folder)
+    values = _settings(call, given, agent)
+    if agent is session.agent:
+        config = present(session.state.config, None)
+        values = {**({} if config is None else config.values), **values}
+    wrong = config_schema.problems(settings, named) if isinstance(named, dict) else []
+    if wrong:
+        raise wrong_input(call, "config: " + "; ".join(wrong))
+    return ChatPrivate(agent=agent.provider, config=session_config.values_for(settings, values))
 
 
 async def create_chat(call: ToolCall, given: Mapping[str, JSON]) -> JSON:
@@ -147,7 +171,7 @@ async def _agent_and_model(call: ToolCall, given: Mapping[str, JSON]) -> tuple[A
         found = _match(call, str(wanted), models)
         owner = offered.get(id(found)) or agents.find(found.provider if isinstance(found.provider, str) else None)
         return owner, ModelSelection(id=found.id)
-    agent = agents.find(None) if call.session is None else call.session.agent
+    agent = agents.find(None) if call.chat is None else call.chat.agent
     return agent, _inherited_model(call, agent)
 
 
@@ -169,7 +193,7 @@ def _match(call: ToolCall, wanted: str, models: Sequence[SessionModelInfo]) -> S
 
 def _inherited_model(call: ToolCall, agent: Agent) -> ModelSelection | None:
     """The calling chat's, where the two run one backend: its running turn's, else its draft's, else its last turn's."""
-    if call.chat is None or call.session is None or call.session.agent is not agent:
+    if call.chat is None or call.session is None or call.chat.agent is not agent:
         return None
     state = call.chat.state
     active, draft = present(state.active_turn, None), present(state.draft, None)
@@ -183,9 +207,8 @@ def _inherited_model(call: ToolCall, agent: Agent) -> ModelSelection | None:
 def _settings(call: ToolCall, given: Mapping[str, JSON], agent: Agent) -> dict[str, JSON]:
     """The settings the call names over those that the backend inherits from the calling chat."""
     inherited: dict[str, JSON] = {}
-    if call.session is not None and call.session.agent is agent:
-        config = present(call.session.state.config, None)
-        values = {} if config is None else config.values
+    if call.chat is not None and call.chat.agent is agent:
+        values = call.chat.settings()
         inherited = {key: values[key] for key in agent.inherited_chat_config if key in values}
     named = given.get("config")
     return {**inherited, **(named if isinstance(named, dict) else {})}

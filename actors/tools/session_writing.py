@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import re
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,12 @@ def delegation(call: ToolCall) -> dict[str, JSON] | wire.UnsetType:
     """Who sent it; a call with no session is nobody's delegation (tools page, Tools that need no session)."""
     if call.session is None or call.chat is None:
         return UNSET
-    said: dict[str, JSON] = {"sourceSession": call.session.uri, "sourceChat": call.chat.name}
+    said: dict[str, JSON] = {
+        "sourceSession": call.session.uri,
+        "sourceChat": call.chat.name,
+        "messageId": str(uuid.uuid4()),
+        "revision": 1,
+    }
     if call.turn is not None:
         said["sourceTurnId"] = call.turn.turn_id
     return {DELEGATION: said}

@@ -20,7 +20,7 @@ __all__ = ["CommandEnded", "CommandStarted", "Cwd", "Data", "Detected", "Event",
 
 _SCRIPTS = Path(__file__).parent / "shell"
 _LONGEST = 64 * 1024
-"""Characters after which an unfinished sequence is taken for output."""
+"""Characters in a sequence's body; what is longer is output."""
 
 
 class Data(msgspec.Struct, frozen=True):
@@ -44,7 +44,7 @@ class Cwd(msgspec.Struct, frozen=True):
 
 
 class Title(msgspec.Struct, frozen=True):
-    """A program named the terminal (OSC 0 and 2); the sequence stays in the output too."""
+    """A program named the terminal (OSC 0 and 2); the sequence stays in the output before it."""
 
     text: str
 
@@ -64,21 +64,33 @@ class Launch(msgspec.Struct, frozen=True):
     nonce: str
 
 
-def launch(shell: str) -> Launch:
-    """The way to start `shell` (a path) with detection, where there is a script for it."""
-    if Path(shell).name == "bash":
-        nonce = secrets.token_hex(16)
-        return Launch([shell, "--init-file", str(_SCRIPTS / "bash.sh"), "-i"], {"AHPD_NONCE": nonce}, nonce)
-    return Launch([shell, "-i"], {}, "")
+def launch(shell: str, env: Mapping[str, str]) -> Launch:
+    """The way to start `shell` (a path) in the environment `env` with detection, where there is a script for it."""
+    nonce = secrets.token_hex(16)
+    given = {"AHPD_NONCE": nonce}
+    name = Path(shell).name
+    if name == "bash":
+        return Launch([shell, "--init-file", str(_SCRIPTS / "bash.sh"), "-i"], given, nonce)
+    if name == "zsh":
+        own = {"AHPD_ZDOTDIR": env["ZDOTDIR"]} if env.get("ZDOTDIR") else {}
+        return Launch([shell, "-i"], {**given, **own, "ZDOTDIR": str(_SCRIPTS / "zsh")}, nonce)
+    if name == "fish":
+        script = str(_SCRIPTS / "fish.fish").replace("\\", "\\\\").replace("'", "\\'")
+        return Launch([shell, "--interactive", "--init-command", f"source '{script}'"], given, nonce)
+    return Launch([shell], {}, "")
 
 
-_OSC = re.compile(r"\x1b\](?P<code>\d+);(?P<body>[^\x07\x1b]*)(?:\x07|\x1b\\)")
-_UNFINISHED = re.compile(r"\x1b(?:\](?:\d*(?:;[^\x07\x1b]*\x1b?)?)?)?$")
+_MARK = re.compile(rf"\x1b\](633|0|2);([^\x07\x1b]{{0,{_LONGEST}}})(?:\x07|\x1b\\)")
+"""The sequences that say something here, whole: code and body. All others are output."""
+_UNFINISHED = re.compile(rf"\x1b(?:\](?:0|2|63?|(?:633|0|2);[^\x07\x1b]{{0,{_LONGEST}}}\x1b?|633)?)?\Z")
 _ESCAPED = re.compile(r"\\(\\|x[0-9a-f]{2})")
 
 
 class Marks:
-    """An incremental reader of a terminal's output: bytes in, events out, however the bytes are split."""
+    """An incremental reader of a terminal's output: bytes in, events out, the same however the bytes are split.
+
+    A character split between two reads is put together, bytes that are no UTF-8 become U+FFFD.
+    """
 
     def __init__(self, nonce: str) -> None:
         self._nonce = nonce
@@ -91,29 +103,28 @@ class Marks:
     def feed(self, data: bytes, *, final: bool = False) -> list[Event]:
         """The events in what came so far; an unfinished sequence waits for its end (unless `final`)."""
         text = self._rest + self._decoder.decode(data, final)
-        self._rest = ""
         events: list[Event] = []
         at = 0
-        for found in _OSC.finditer(text):
-            if found["code"] == "633" and self._nonce:
-                # A mark without the nonce is somebody's output.
-                if self._is_ours(found["body"]):
-                    _add(events, text[at : found.start()])
-                    events.extend(self._mark(found["body"]))
-                    at = found.end()
-            elif found["code"] in ("0", "2"):
+        for found in _MARK.finditer(text):
+            code, body = found.groups()
+            if code != "633":
                 _add(events, text[at : found.end()])
-                events.append(Title(found["body"]))
-                at = found.end()
+                events.append(Title(body))
+            elif self._is_ours(body):
+                _add(events, text[at : found.start()])
+                events.extend(self._mark(body))
+            else:
+                continue  # A mark without the nonce is somebody's output.
+            at = found.end()
         unfinished = None if final else _UNFINISHED.search(text, at)
-        if unfinished is not None and len(text) - unfinished.start() < _LONGEST:
-            self._rest = text[unfinished.start() :]
-            text = text[: unfinished.start()]
-        _add(events, text[at:])
+        end = len(text) if unfinished is None else unfinished.start()
+        self._rest = text[end:]
+        _add(events, text[at:end])
         return events
 
     def _is_ours(self, body: str) -> bool:
-        return secrets.compare_digest(body.rpartition(";")[2].encode(), self._nonce.encode())
+        nonce = body.rpartition(";")[2]
+        return bool(self._nonce) and secrets.compare_digest(nonce.encode(errors="replace"), self._nonce.encode())
 
     def _mark(self, body: str) -> Iterator[Event]:
         kind, _, rest = body.rpartition(";")[0].partition(";")
@@ -124,10 +135,11 @@ class Marks:
             self._line = _unescaped(rest)
         elif kind == "C":
             self._running = True
-            yield CommandStarted(self._line)
+            line, self._line = self._line, ""
+            yield CommandStarted(line)
         elif kind == "D" and self._running:
             self._running = False
-            yield CommandEnded(int(rest) if rest.isdigit() else None)
+            yield CommandEnded(int(rest) if rest.isdecimal() else None)
         elif kind == "P" and rest.startswith("Cwd="):
             yield Cwd(_unescaped(rest.removeprefix("Cwd=")))
 

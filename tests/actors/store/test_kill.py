@@ -53,7 +53,7 @@ async def test_everything_acknowledged_survives_kill_9(store_path: Path, durabil
             until = dice.randrange(20, 400)
             for line in itertools.islice(process.stdout, until):
                 _note(acknowledged, line)
-            time.sleep(dice.random() / 100)  # noqa: ASYNC251 - the child is to die at any moment, not at a line's end
+            time.sleep(dice.random() / 100)
             process.kill()
             for line in process.stdout:
                 _note(acknowledged, line)
