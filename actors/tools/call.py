@@ -6,6 +6,7 @@ in one place: the input against the schema, the grants by the tool, and one audi
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -111,9 +112,6 @@ async def _result(call: ToolCall, tool_input: JSON) -> ToolCallResult:
     return ToolCallResult(success=True, past_tense_message=name, content=[TextContent(text=text)])
 
 
-_validators: dict[int, tuple[Mapping[str, JSON], Any]] = {}
-
-
 def invalid(tool: Tool, tool_input: JSON) -> str | None:
     """What of the input does not fit the tool's schema, in a sentence that names the field and the tool."""
     found = next(iter(_validator(tool.input_schema).iter_errors(tool_input)), None)
@@ -124,7 +122,9 @@ def invalid(tool: Tool, tool_input: JSON) -> str | None:
 
 
 def _validator(schema: Mapping[str, JSON]) -> Any:
-    known = _validators.get(id(schema))
-    if known is None or known[0] is not schema:
-        known = _validators[id(schema)] = (schema, jsonschema.Draft202012Validator(schema))
-    return known[1]
+    return _compiled(wire.encode(schema))
+
+
+@functools.lru_cache(maxsize=256)
+def _compiled(schema: bytes) -> Any:
+    return jsonschema.Draft202012Validator(msgspec.json.decode(schema))

@@ -90,7 +90,14 @@ class Tools:
             for tool in self._tools
             if tool.sessionless and (tool.grant is None or people.refusal(caller, tool.grant) is None)
         ]
-        facts = SessionFacts(session="", provider="", title_strategy=self.host.env.config.title_strategy, config={})
+        env = self.host.env
+        facts = SessionFacts(
+            session="",
+            provider="",
+            title_strategy=env.config.title_strategy,
+            config={},
+            agents={agent.provider: agent.display_name for agent in env.agents},
+        )
         return [self._sessionless(tool, _definition(tool, facts), caller) for tool in seen]
 
     def _bound(self, tool: Tool, definition: ToolDefinition, session: Session, chat: Chat | None) -> OfferedTool:
@@ -129,6 +136,7 @@ def facts_of(session: Session, chat: Chat | None) -> SessionFacts:
         config={} if config is None else config.values,
         multiple_directories=session.agent.multiple_directories,
         workspace_less=session.private.workspace_less,
+        agents={agent.provider: agent.display_name for agent in session.env.agents},
         worker=chat is not None and isinstance(present(chat.state.origin, None), ToolOrigin),
     )
 

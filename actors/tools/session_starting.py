@@ -21,7 +21,7 @@ from actors.session_record import ChatPrivate, new_chat
 from actors.tools.call import ToolCall
 from actors.tools.session_lookup import find_session, open_link, text_input, wrong_input
 from actors.tools.session_writing import MAY_WRITE, awake, delegation, needed, title_of
-from actors.tools.tool import WRITES, Tool, ToolRefusal, schema
+from actors.tools.tool import WRITES, SessionFacts, Tool, ToolRefusal, Wording, schema
 from actors.workspace import git, session_config
 from ahp import config_schema, uris, wire
 from ahp.commands import CreateSessionParams
@@ -264,10 +264,29 @@ async def _isolation(call: ToolCall, given: Mapping[str, JSON], folder: str) -> 
     return "worktree"
 
 
-_SHARED: dict[str, JSON] = {
-    "agent": {"type": "string", "description": "The agent id (list_agents) to run on."},
-    "config": {"type": "object", "description": "Settings, as that agent's schema names them."},
-}
+_CREATE_SESSION = schema(
+    {
+        "relationship": {"type": "string", "enum": ["currentSession", "independent"]},
+        "prompt": {"type": "string", "description": "The whole task: the other sees nothing else of yours."},
+        "workspace": {"type": "string", "description": "Project name, path or URI; independent only."},
+        "worktree": {"type": "boolean", "description": "Work in a Git worktree of its own."},
+        "title": {"type": "string", "maxLength": 200},
+        "model": {"type": "string", "description": "A model's id (list_models); without it, yours."},
+        "agent": {"type": "string", "description": "The agent id (list_agents) to run on; without it, yours."},
+        "config": {"type": "object", "description": "Settings, as that agent's schema names them."},
+    },
+    ["relationship", "prompt", "title"],
+)
+
+
+def _naming_agents(facts: SessionFacts) -> Wording:
+    """The agents that may be started are an enum, each named in the description (tools page, create_session)."""
+    if not facts.agents:
+        return Wording()
+    named = "; ".join(f"{provider}: {name}" for provider, name in facts.agents.items())
+    agent = {"type": "string", "enum": list(facts.agents), "description": f"The agent to run on ({named})."}
+    return Wording(input_schema={**_CREATE_SESSION, "properties": {**_CREATE_SESSION["properties"], "agent": agent}})
+
 
 TOOLS = [
     Tool(
@@ -278,18 +297,8 @@ TOOLS = [
             "Start work beside this one. `independent` starts a session of its own in `workspace`; `currentSession` "
             "starts another chat in this session. It begins with `prompt` at once; read it with get_session_context."
         ),
-        input_schema=schema(
-            {
-                "relationship": {"type": "string", "enum": ["currentSession", "independent"]},
-                "prompt": {"type": "string", "description": "The whole task: the other sees nothing else of yours."},
-                "workspace": {"type": "string", "description": "Project name, path or URI; independent only."},
-                "worktree": {"type": "boolean", "description": "Work in a Git worktree of its own."},
-                "title": {"type": "string", "maxLength": 200},
-                "model": {"type": "string", "description": "A model's id (list_models); without it, yours."},
-                **_SHARED,
-            },
-            ["relationship", "prompt", "title"],
-        ),
+        input_schema=_CREATE_SESSION,
+        for_session=_naming_agents,
         annotations=WRITES,
         sessionless=True,
         grant=MAY_WRITE,

@@ -42,7 +42,7 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What a tool may ask of a session to say whether and how it is offered there.
 
     multiple_directories: each chat has its own folder. workspace_less: it started without a folder.
-    worker: it is about a chat that a tool call spawned.
+    worker: it is about a chat that a tool call spawned. agents: those that may be started, names by provider id.
     """
 
     session: str
@@ -52,6 +52,7 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
     multiple_directories: bool = False
     workspace_less: bool = False
     worker: bool = False
+    agents: Mapping[str, str] = {}
 
 
 class Wording(msgspec.Struct, frozen=True, kw_only=True):
