@@ -1,6 +1,5 @@
 """Opening: modes, the lock between processes, old and future versions, and files that are no store of ours."""
 
-
 from __future__ import annotations
 
 import os
