@@ -10,25 +10,35 @@ from __future__ import annotations
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 import trio
 
 from actors import history, log
-from actors.actor import Message, Order, alone
+from actors.actor import Message, alone
 from actors.agents.interface import (
     Agent,
     AgentChat,
     AgentError,
-    Confirmation,
-    InputOutcome,
     Start,
     TurnInput,
     WorkerPort,
 )
-from actors.channel import Channel, Dispatch, Subscribe, WatchersChanged
-from actors.chat_orders import ChatOrders
+from actors.channel import Channel, Subscribe, WatchersChanged
+from actors.chat_dispatch import ChatDispatch, waiting_steering
+from actors.chat_messages import (
+    BeginHostTurn,
+    BeginWorkerTurn,
+    ChatChanged,
+    ClientReleased,
+    FetchTurns,
+    FirstMessage,
+    RestartBackend,
+    SaveTail,
+    SetTitle,
+    ToolsChanged,
+)
 from actors.clock import parse_iso
 from actors.environment import Environment
 from actors.session_record import KeptChat, SessionPrivate, chat_record
@@ -39,8 +49,7 @@ from actors.turn import Emit, RunningTurn, SteeringTaken, TurnEnded, failure
 from ahp import wire
 from ahp.actions import chat as actions
 from ahp.reducers import chat as reducer
-from ahp.reducers.chat_rules import refusal
-from ahp.state.chat import ChatState, ErrorPart, PendingMessage, TextContent
+from ahp.state.chat import ChatState, ErrorPart, TextContent
 from ahp.state.chat import Message as ChatMessage
 from ahp.state.common import ErrorInfo
 from ahp.state.session import SessionState
@@ -48,70 +57,7 @@ from ahp.wire import JSON, UNSET, present
 
 _log = log.get("chat")
 
-TRANSIENT = frozenset({"chat/inputAnswerChanged"})
-"""Client actions that are published before they are kept: nobody misses half an answer."""
-
 INTERRUPTED = "interrupted"
-
-
-class ChatChanged(Message, frozen=True):
-    """A fact for the session: this chat's public state now."""
-
-    chat: str
-    state: ChatState
-
-
-class FirstMessage(Message, frozen=True):
-    """A fact for the session: the chat has no title yet, and this was said first."""
-
-    chat: str
-    text: str
-
-
-class ClientReleased(Message, frozen=True):
-    """The client has lost its place in the session: what it owes here has failed."""
-
-    client_id: str
-
-
-class ToolsChanged(Message, frozen=True):
-    """What the session offers has changed: the backend is told before its next turn."""
-
-
-class SaveTail(Message, frozen=True):
-    """The interval at which a streaming turn is kept has passed."""
-
-
-class SetTitle(Message, frozen=True):
-    """The session gave this chat its title."""
-
-    title: str
-
-
-class FetchTurns(Order[None], frozen=True):
-    """`fetchTurns`: load the page of turns before `cursor` for everybody watching."""
-
-    cursor: str | None
-
-
-class RestartBackend(Message, frozen=True):
-    """What the backend was started with has changed: the next turn starts it anew."""
-
-
-class BeginHostTurn(Message, frozen=True):
-    """Begin a turn that this host asks for: createChat's `initialMessage`, going on in a new folder.
-
-    `principal` is the person it is begun for.
-    """
-
-    message: ChatMessage
-    principal: str | None = None
-
-
-class BeginWorkerTurn(Order[RunningTurn], frozen=True):
-    """Open a turn that a subagent drives from outside; answered with its port."""
-
-    message: ChatMessage
 
 
 class SessionView(Protocol):
@@ -135,7 +81,7 @@ class SessionView(Protocol):
     ) -> WorkerPort: ...
 
 
-class Chat(ChatOrders):
+class Chat(ChatDispatch):
     """`kept` is the chat as it was kept; its `position` is its place in the session's catalogue."""
 
     def __init__(self, session: SessionView, kept: KeptChat) -> None:
@@ -167,6 +113,10 @@ class Chat(ChatOrders):
         """The backend of this chat: its session's, unless it was started on another."""
         own = self.private.agent
         return self.session.agent if own is None else self.env.agents.find(own)
+
+    @property
+    def owner(self) -> SessionView:
+        return self.session
 
     def settings(self) -> Mapping[str, JSON]:
         """The settings its backend runs with: its own where it has another agent, else the session's."""
@@ -207,19 +157,6 @@ class Chat(ChatOrders):
     async def on_watchers_changed(self, message: WatchersChanged) -> None:
         self.session.post("watchers", message)
 
-    async def on_dispatch(self, message: Dispatch) -> None:
-        action = message.action
-        tag = wire.tag_of(action)
-        state = self.channel.next
-        reason = refusal(state, action, message.origin.client_id) or self._refusal(tag, state)
-        if reason is not None:
-            self.channel.reject(message, reason)
-            return
-        self.channel.apply(action, keep=tag not in TRANSIENT, dispatch=message)
-        follow = _FOLLOW.get(tag)
-        if follow is not None and await self.channel.flush():
-            await follow(self, action, state)
-
     async def on_emit(self, message: Emit) -> None:
         active = present(self.channel.next.active_turn, None)
         if active is None or active.id != message.turn_id:
@@ -249,7 +186,7 @@ class Chat(ChatOrders):
             self.channel.apply(actions.ChatTurnComplete(turn_id=active.id, duration=duration), keep=True)
             await self.channel.flush()
             self.carry_out()
-            await self._begin_queued()
+            await self.begin_queued()
         else:
             self.after_turn.clear()
             self._close_open_questions(cancel=message.error.resumable)
@@ -296,63 +233,6 @@ class Chat(ChatOrders):
         self.running = self._new_running(turn)
         return self.running
 
-    # What follows an accepted client action, once it is kept and public.
-
-    async def _turn_started(self, action: actions.ChatTurnStarted, before: ChatState) -> None:
-        self._start(TurnInput(turn_id=action.turn_id, message=action.message), first=not before.turns)
-
-    async def _turn_resumed(self, action: actions.ChatTurnResume, _: ChatState) -> None:
-        active = present(self.channel.state.active_turn, None)
-        if active is not None:
-            self._start(TurnInput(turn_id=active.id, message=active.message, resumed=True), first=False)
-
-    async def _turn_cancelled(self, _: actions.ChatTurnCancelled, __: ChatState) -> None:
-        self._cancel_running()
-
-    async def _truncated(self, _: actions.ChatTruncated, __: ChatState) -> None:
-        self._cancel_running()
-        turns = self.channel.state.turns
-
-        async def rewind() -> None:
-            if self._backend is not None:
-                await self._backend.rewind(turns)
-
-        self._jobs_in.send_nowait(rewind)
-
-    async def _pending_changed(self, _: wire.Wire, __: ChatState) -> None:
-        if self.running is not None:
-            self.running.offer_steering(_steering(self.channel.state))
-        elif not self.is_busy():
-            await self._begin_queued()
-
-    async def _confirmed(self, action: actions.ChatToolCallConfirmed, before: ChatState) -> None:
-        if self.running is None:
-            return
-        call = reducer.find_tool_call(self.channel.state, action.turn_id, action.tool_call_id)
-        selected = None if call is None else getattr(call, "selected_option", UNSET)
-        edited = present(action.edited_tool_input, None)
-        self.running.confirmed(
-            action.tool_call_id,
-            Confirmation(
-                approved=action.approved,
-                reason=present(action.reason, None),
-                reason_message=present(action.reason_message, None),
-                suggestion=present(action.user_suggestion, None),
-                selected_option=present(selected, None),
-                tool_input=edited,
-            ),
-        )
-
-    async def _call_completed(self, action: actions.ChatToolCallComplete, _: ChatState) -> None:
-        if self.running is not None:
-            self.running.completed(action.tool_call_id, action.result)
-
-    async def _input_completed(self, action: actions.ChatInputCompleted, before: ChatState) -> None:
-        request = reducer.find_input_request(before, action.request_id)
-        if self.running is not None and request is not None:
-            answers = {**present(request.answers, {}), **present(action.answers, {})}
-            self.running.answered(action.request_id, InputOutcome(response=action.response, answers=answers))
-
     # What `ChatOrders` builds on.
 
     async def begin_turn(self, message: ChatMessage, principal: str | None) -> bool:
@@ -361,7 +241,7 @@ class Chat(ChatOrders):
         if not await self.channel.flush():
             self._give_up(turn.turn_id)
             return False
-        self._start(turn, first=fresh, principal=principal)
+        self.start_turn(turn, first=fresh, principal=principal)
         return True
 
     def leave(self, key: str, fact: Message) -> None:
@@ -376,18 +256,10 @@ class Chat(ChatOrders):
 
     # Turns.
 
-    def _refusal(self, tag: str, state: ChatState) -> str | None:
-        """What the host adds to the rules that depend on the chat alone."""
-        if tag in ("chat/turnStarted", "chat/turnResume") and self.session.state.lifecycle == "failed":
-            return "the session could not be created, so it takes no turns: dispose it and create another"
-        if tag in ("chat/workingDirectorySet", "chat/workingDirectoryRemoved") and not self.agent.multiple_directories:
-            return f"{self.agent.display_name} works in one folder, so a chat's folders cannot be changed"
-        return None
-
-    def _start(self, turn: TurnInput, *, first: bool, principal: str | None = None) -> None:
+    def start_turn(self, turn: TurnInput, *, first: bool, principal: str | None = None) -> None:
         self.running = running = self._new_running(turn)
         running.principal = principal
-        running.offer_steering(_steering(self.channel.state))
+        running.offer_steering(waiting_steering(self.channel.state))
         if first:
             self.session.post(("title", self.name), FirstMessage(self.name, turn.message.text))
         self._jobs_in.send_nowait(lambda: self._run_turn(running))
@@ -448,19 +320,29 @@ class Chat(ChatOrders):
         self._tools_stale = False
         return self._backend
 
+    def rewind_backend(self) -> None:
+        """Between turns: tell the backend what is left of the history."""
+        turns = self.channel.state.turns
+
+        async def rewind() -> None:
+            if self._backend is not None:
+                await self._backend.rewind(turns)
+
+        self._jobs_in.send_nowait(rewind)
+
     async def _close_backend(self) -> None:
         backend, self._backend = self._backend, None
         if backend is not None:
             await backend.close()
 
-    def _cancel_running(self) -> None:
+    def cancel_running(self) -> None:
         self.after_turn.clear()
         if self.running is not None:
             self.running.scope.cancel()
             self.running = None
         self.cancel_timer("save")
 
-    async def _begin_queued(self) -> None:
+    async def begin_queued(self) -> None:
         """The first queued message becomes a turn (digest 3, Pending messages)."""
         queued = present(self.channel.next.queued_messages, [])
         if not queued or self.is_busy():
@@ -470,7 +352,7 @@ class Chat(ChatOrders):
         self.channel.apply(actions.ChatPendingMessageRemoved(kind="queued", id=first.id), keep=True)
         turn = self._apply_turn_started(first.message, queued=first.id)
         if await self.channel.flush():
-            self._start(turn, first=fresh)
+            self.start_turn(turn, first=fresh)
         else:
             self._give_up(turn.turn_id)
 
@@ -557,29 +439,7 @@ class Chat(ChatOrders):
         ]
 
 
-def _steering(state: ChatState) -> list[PendingMessage]:
-    slot = present(state.steering_message, None)
-    return ([] if slot is None else [slot]) + present(state.steering_messages, [])
-
-
 def _error(turn_id: str, duration: int, error: AgentError) -> actions.ChatError:
     info = ErrorInfo(error_type=error.error_type, message=error.message, stack=error.detail or UNSET)
     part = ErrorPart(error=info, resumable=True if error.resumable else UNSET)
     return actions.ChatError(turn_id=turn_id, duration=duration, part=part)
-
-
-_FOLLOW: dict[str, Callable[[Chat, Any, ChatState], Awaitable[None]]] = {
-    "chat/turnStarted": Chat._turn_started,
-    "chat/turnResume": Chat._turn_resumed,
-    "chat/turnCancelled": Chat._turn_cancelled,
-    "chat/truncated": Chat._truncated,
-    "chat/pendingMessageSet": Chat._pending_changed,
-    "chat/pendingMessageRemoved": Chat._pending_changed,
-    "chat/queuedMessagesReordered": Chat._pending_changed,
-    "chat/steeringMessageSet": Chat._pending_changed,
-    "chat/steeringMessageRemoved": Chat._pending_changed,
-    "chat/toolCallConfirmed": Chat._confirmed,
-    "chat/toolCallComplete": Chat._call_completed,
-    "chat/inputCompleted": Chat._input_completed,
-}
-"""What happens after a client's action is kept and public; the third argument is the state before it."""

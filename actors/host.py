@@ -15,7 +15,8 @@ from actors import log
 from actors.actor import Actor, ActorGone, Message, Order, supervise
 from actors.catalogue import Catalogue
 from actors.channel import Channel, Dispatch, Subscribe, WatchersChanged
-from actors.chat import Chat, ToolsChanged
+from actors.chat import Chat
+from actors.chat_messages import ToolsChanged
 from actors.chat_orders import WakeupDue
 from actors.client import Client, ConnectionOpened
 from actors.clock import parse_iso

@@ -18,10 +18,10 @@ from actors import history, log
 from actors.actor import Message, Order, supervise
 from actors.agents.interface import Agent, AgentError, WorkerPort
 from actors.channel import Channel, Dispatch, Subscribe, WatchersChanged
-from actors.chat import (
+from actors.chat import Chat
+from actors.chat_messages import (
     BeginHostTurn,
     BeginWorkerTurn,
-    Chat,
     ChatChanged,
     ClientReleased,
     FirstMessage,

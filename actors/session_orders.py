@@ -15,7 +15,8 @@ import msgspec
 from actors import log
 from actors.actor import Actor, Message, Order
 from actors.channel import Channel
-from actors.chat import BeginHostTurn, Chat, RestartBackend
+from actors.chat import Chat
+from actors.chat_messages import BeginHostTurn, RestartBackend
 from actors.chat_orders import WorkIn
 from actors.environment import Environment
 from actors.session_record import KeptChat, SessionPrivate

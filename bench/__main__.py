@@ -6,6 +6,7 @@ Nothing is asserted: machines differ. `python -m bench --quick` takes fewer roun
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import statistics
 import tempfile
@@ -74,7 +75,7 @@ def reply(url: str, deltas: int) -> Figures:
     client.socket.sendall(dispatch(chat, 1, started))
     marks = [began, *client.count(deltas - 1, lambda payload: b'"chat/delta"' in payload)]
     client.close()
-    steps = [after - before for before, after in zip(marks, marks[1:], strict=False)]
+    steps = [after - before for before, after in itertools.pairwise(marks)]
     share = 10_000 / (deltas / 10)
     return {
         f"reply of {deltas:,} deltas, s": marks[-1] - began,

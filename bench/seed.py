@@ -6,8 +6,8 @@ from pathlib import Path
 
 import trio
 
-from actors.session_record import ChatPrivate, SessionPrivate, chat_record, new_chat, session_record
 from actors.folders import find
+from actors.session_record import ChatPrivate, SessionPrivate, chat_record, new_chat, session_record
 from actors.store import Write, chats, open_store, sessions, turns
 from ahp import wire
 from ahp.reducers import session_views as reducer

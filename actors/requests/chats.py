@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from actors import moves
-from actors.chat import Chat, FetchTurns
+from actors.chat import Chat
+from actors.chat_messages import FetchTurns
 from actors.requests.handler import Handler
 from actors.session import CreateChat, DisposeChat, Session
 from actors.session_record import new_chat

@@ -1,0 +1,152 @@
+"""What clients dispatch to a chat: refused with a reason, or applied, kept, published, and followed up.
+
+`ChatDispatch` is the half of the chat actor that takes clients' actions; `actors.chat` is the half that runs turns.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+from actors.agents.interface import Agent, Confirmation, InputOutcome, TurnInput
+from actors.channel import Dispatch
+from actors.chat_orders import ChatOrders
+from actors.turn import RunningTurn
+from ahp import wire
+from ahp.actions import chat as actions
+from ahp.reducers import chat as reducer
+from ahp.reducers.chat_rules import refusal
+from ahp.state.chat import ChatState, PendingMessage
+from ahp.state.session import SessionState
+from ahp.wire import UNSET, present
+
+TRANSIENT = frozenset({"chat/inputAnswerChanged"})
+"""Client actions that are published before they are kept: nobody misses half an answer."""
+
+
+class Owner(Protocol):
+    """What is needed of the chat's session here."""
+
+    @property
+    def state(self) -> SessionState: ...
+
+
+class ChatDispatch(ChatOrders):
+    """Mixed into the chat actor, whose fields these are."""
+
+    running: RunningTurn | None
+
+    @property
+    @abstractmethod
+    def agent(self) -> Agent: ...
+    @property
+    @abstractmethod
+    def owner(self) -> Owner: ...
+    @abstractmethod
+    def start_turn(self, turn: TurnInput, *, first: bool, principal: str | None = None) -> None:
+        """Run a turn whose start is kept and public."""
+
+    @abstractmethod
+    def cancel_running(self) -> None: ...
+    @abstractmethod
+    def rewind_backend(self) -> None: ...
+    @abstractmethod
+    async def begin_queued(self) -> None: ...
+
+    async def on_dispatch(self, message: Dispatch) -> None:
+        action = message.action
+        tag = wire.tag_of(action)
+        state = self.channel.next
+        reason = refusal(state, action, message.origin.client_id) or self._refusal(tag, state)
+        if reason is not None:
+            self.channel.reject(message, reason)
+            return
+        self.channel.apply(action, keep=tag not in TRANSIENT, dispatch=message)
+        follow = _FOLLOW.get(tag)
+        if follow is not None and await self.channel.flush():
+            await follow(self, action, state)
+
+    # What follows an accepted client action, once it is kept and public.
+
+    async def _turn_started(self, action: actions.ChatTurnStarted, before: ChatState) -> None:
+        self.start_turn(TurnInput(turn_id=action.turn_id, message=action.message), first=not before.turns)
+
+    async def _turn_resumed(self, action: actions.ChatTurnResume, _: ChatState) -> None:
+        active = present(self.channel.state.active_turn, None)
+        if active is not None:
+            self.start_turn(TurnInput(turn_id=active.id, message=active.message, resumed=True), first=False)
+
+    async def _turn_cancelled(self, _: actions.ChatTurnCancelled, __: ChatState) -> None:
+        self.cancel_running()
+
+    async def _truncated(self, _: actions.ChatTruncated, __: ChatState) -> None:
+        self.cancel_running()
+        self.rewind_backend()
+
+    async def _pending_changed(self, _: wire.Wire, __: ChatState) -> None:
+        if self.running is not None:
+            self.running.offer_steering(waiting_steering(self.channel.state))
+        elif not self.is_busy():
+            await self.begin_queued()
+
+    async def _confirmed(self, action: actions.ChatToolCallConfirmed, before: ChatState) -> None:
+        if self.running is None:
+            return
+        call = reducer.find_tool_call(self.channel.state, action.turn_id, action.tool_call_id)
+        selected = None if call is None else getattr(call, "selected_option", UNSET)
+        edited = present(action.edited_tool_input, None)
+        self.running.confirmed(
+            action.tool_call_id,
+            Confirmation(
+                approved=action.approved,
+                reason=present(action.reason, None),
+                reason_message=present(action.reason_message, None),
+                suggestion=present(action.user_suggestion, None),
+                selected_option=present(selected, None),
+                tool_input=edited,
+            ),
+        )
+
+    async def _call_completed(self, action: actions.ChatToolCallComplete, _: ChatState) -> None:
+        if self.running is not None:
+            self.running.completed(action.tool_call_id, action.result)
+
+    async def _input_completed(self, action: actions.ChatInputCompleted, before: ChatState) -> None:
+        request = reducer.find_input_request(before, action.request_id)
+        if self.running is not None and request is not None:
+            answers = {**present(request.answers, {}), **present(action.answers, {})}
+            self.running.answered(action.request_id, InputOutcome(response=action.response, answers=answers))
+
+    # Helpers in the order they are used.
+
+    def _refusal(self, tag: str, state: ChatState) -> str | None:
+        """What the host adds to the rules that depend on the chat alone."""
+        if tag in ("chat/turnStarted", "chat/turnResume") and self.owner.state.lifecycle == "failed":
+            return "the session could not be created, so it takes no turns: dispose it and create another"
+        if tag in ("chat/workingDirectorySet", "chat/workingDirectoryRemoved") and not self.agent.multiple_directories:
+            return f"{self.agent.display_name} works in one folder, so a chat's folders cannot be changed"
+        return None
+
+
+def waiting_steering(state: ChatState) -> list[PendingMessage]:
+    """The messages that wait to steer: the slot's, then the list's."""
+    slot = present(state.steering_message, None)
+    return ([] if slot is None else [slot]) + present(state.steering_messages, [])
+
+
+_FOLLOW: dict[str, Callable[[ChatDispatch, Any, ChatState], Awaitable[None]]] = {
+    "chat/turnStarted": ChatDispatch._turn_started,
+    "chat/turnResume": ChatDispatch._turn_resumed,
+    "chat/turnCancelled": ChatDispatch._turn_cancelled,
+    "chat/truncated": ChatDispatch._truncated,
+    "chat/pendingMessageSet": ChatDispatch._pending_changed,
+    "chat/pendingMessageRemoved": ChatDispatch._pending_changed,
+    "chat/queuedMessagesReordered": ChatDispatch._pending_changed,
+    "chat/steeringMessageSet": ChatDispatch._pending_changed,
+    "chat/steeringMessageRemoved": ChatDispatch._pending_changed,
+    "chat/toolCallConfirmed": ChatDispatch._confirmed,
+    "chat/toolCallComplete": ChatDispatch._call_completed,
+    "chat/inputCompleted": ChatDispatch._input_completed,
+}
+"""What happens after a client's action is kept and public; the third argument is the state before it."""
