@@ -47,7 +47,8 @@ class RawClient:
         key = base64.b64encode(os.urandom(16)).decode()
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         self.socket.sendall(
-            f"GET {path} HTTP/1.1\r\nHost: {parts.hostname}:{parts.port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            f"GET {path} HTTP/1.1\r\nHost: {parts.hostname}:{parts.port}\r\n"
+            "Upgrade: websocket\r\nConnection: Upgrade\r\n"
             f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n\r\n".encode()
         )
         self.buffer = bytearray()
@@ -87,14 +88,6 @@ class RawClient:
             if opcode in (1, 2):
                 yield payload
         del buffer[:at]
-
-    def receive(self) -> bytes:
-        while True:
-            for payload in self.frames():
-                rest = list(self.frames())
-                assert not rest, "receive() is for one answer at a time"
-                return payload
-            self._fill()
 
     def ask(self, method: str, params: dict[str, object]) -> dict[str, object]:
         """One request, and its answer; what else arrives is dropped."""
