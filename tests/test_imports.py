@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-ACTORS = {
-    "actor", "channel", "chat", "chat_dispatch", "chat_messages", "chat_orders", "client", "connection", "environment", "history", "host", "moves",
-    "requests", "session", "session_create", "session_orders", "session_record", "terminal", "terminals", "tools",
-    "turn", "watches", "daemon", "cli", "door", "agents",
-}  # fmt: skip
+ACTORS = set(
+    "actor channel chat chat_dispatch chat_messages chat_orders client connection environment history host moves "
+    "requests session session_create session_orders session_record terminal terminals tools turn watches daemon cli "
+    "door agents".split()
+)
 """Modules of `actors` that `store`, `people` and `workspace` may not know."""
 
 
