@@ -36,6 +36,7 @@ from actors.chat_messages import (
     FirstMessage,
     RestartBackend,
     SaveTail,
+    SetPosition,
     SetTitle,
     ToolsChanged,
 )
@@ -207,6 +208,9 @@ class Chat(ChatDispatch):
 
     async def on_set_title(self, message: SetTitle) -> None:
         self.channel.amend(wire.replace(self.channel.next, title=message.title), keep=True)
+
+    async def on_set_position(self, message: SetPosition) -> None:
+        self.position = message.position
 
     async def on_tools_changed(self, _: ToolsChanged) -> None:
         self._tools_stale = True

@@ -42,6 +42,12 @@ class SetTitle(Message, frozen=True):
     title: str
 
 
+class SetPosition(Message, frozen=True):
+    """The chat's place in its session's catalogue has changed; its record says so already."""
+
+    position: int
+
+
 class FetchTurns(Order[None], frozen=True):
     """`fetchTurns`: load the page of turns before `cursor` for everybody watching."""
 

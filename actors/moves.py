@@ -1,32 +1,47 @@
-"""moveChat: a chat and what hangs on it, moved to another session (digest 3, moveChat).
+"""moveChat and reorderChat: a chat and what hangs on it, moved to another session or another place (digest 3).
 
-The one way a chat changes its session, for a client's request and for a tool's call. The records move in one commit;
-then the sessions' catalogues follow. A request id is durable: the same move asked for again, also after a restart,
-has the same result and happens once.
+The one way a chat changes its session or place, for a client's request and for a tool's call. The records move in
+one commit; then the sessions' catalogues follow. A request id is durable: the same move asked for again, also after a
+restart, has the same result and happens once.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from actors.session import Session
 from actors.session_create import NewSession
-from actors.session_orders import AdoptChats, ReleaseChats
+from actors.session_orders import AdoptChats, ReleaseChats, ReorderChats
 from actors.session_record import KeptChat, SessionPrivate
-from actors.store import StoreError, documents
+from actors.store import StoreError, Write, documents
 from actors.store import chats as chat_records
 from ahp import jsonrpc, uris, wire
-from ahp.commands import ChatMovedParams, MoveChatResult, MovedChat, MoveDestination, MoveToNewSession, MoveToSession
+from ahp.commands import (
+    ChatMovedParams,
+    MoveChatResult,
+    MovedChat,
+    MoveDestination,
+    MoveToNewSession,
+    MoveToSession,
+    ReorderAfter,
+    ReorderBefore,
+    ReorderChatResult,
+    ReorderDestination,
+    ReorderToEnd,
+    ReorderToStart,
+)
 from ahp.jsonrpc import InternalError, InvalidParams, NotFound, TurnInProgress
 from ahp.state.chat import ForkOrigin, SideChatOrigin, ToolOrigin
-from ahp.wire import present
+from ahp.wire import Wire, present
 
 if TYPE_CHECKING:
     from actors.host import Host
+
+T = TypeVar("T", bound=Wire)
 
 _MOVE = "move"
 """The kind of document that keeps what was moved under a request id."""
@@ -43,7 +58,7 @@ class _Kept(msgspec.Struct, frozen=True):
 async def move_chat(host: Host, source: str, destination: MoveDestination, request_id: str) -> MoveChatResult:
     """Move `source` with all that hangs on it. Raises `RpcError`, and then nothing has changed."""
     asked = wire.encode(destination).decode()
-    known = await _known(host, request_id, source, asked)
+    known = await _known(host, request_id, source, asked, MoveChatResult)
     if known is not None:
         return known
     if not host.env.config.chat_moves.enabled:
@@ -70,14 +85,58 @@ async def move_chat(host: Host, source: str, destination: MoveDestination, reque
     return result
 
 
-async def _known(host: Host, request_id: str, source: str, asked: str) -> MoveChatResult | None:
+async def reorder_chat(host: Host, source: str, destination: ReorderDestination, request_id: str) -> ReorderChatResult:
+    """Give `source`, with all that hangs on it, another place in its session's catalogue. Raises `RpcError`."""
+    asked = wire.encode(destination).decode()
+    known = await _known(host, request_id, source, asked, ReorderChatResult)
+    if known is not None:
+        return known
+    owner = await _session_of(host, source)
+    order = [chat.resource for chat in owner.state.chats]
+    parents = {chat.resource: _parent(present(chat.origin, None)) for chat in owner.state.chats}
+    if parents.get(source) in parents:
+        raise InvalidParams(f"{source} hangs on another chat: move that one")
+    block = _descend(parents, source)
+    rest = [uri for uri in order if uri not in block]
+    at = _place(rest, parents, destination)
+    placed = [*rest[:at], *block, *rest[at:]]
+    await owner.ask(ReorderChats(placed))
+    result = ReorderChatResult(session=owner.uri, chats=block)
+    await host.env.store.commit([_keep(request_id, source, asked, result)])
+    return result
+
+
+def _place(rest: Sequence[str], parents: Mapping[str, str | None], destination: ReorderDestination) -> int:
+    """Where in `rest`, the chats that stay, the block goes."""
+    if isinstance(destination, ReorderToStart):
+        return 0
+    if isinstance(destination, ReorderToEnd):
+        return len(rest)
+    if not isinstance(destination, ReorderBefore | ReorderAfter):
+        raise InvalidParams("destination.kind is unknown: start, end, before or after is expected")
+    anchor = destination.anchor
+    if anchor not in parents:
+        raise NotFound(f"{anchor} is no chat of this session")
+    if anchor not in rest or parents[anchor] in parents:
+        raise InvalidParams(f"{anchor} is no top-level chat to move beside")
+    if isinstance(destination, ReorderBefore):
+        return rest.index(anchor)
+    return 1 + max(rest.index(uri) for uri in _descend(parents, anchor) if uri in rest)
+
+
+async def _known(host: Host, request_id: str, source: str, asked: str, kind: type[T]) -> T | None:
     body = await host.env.store.read(documents.get(_MOVE, request_id))
     if body is None:
         return None
     made = msgspec.json.decode(body, type=_Kept)
     if (made.chat, made.destination) != (source, asked):
         raise InvalidParams(f"requestId {request_id} was used for another move: choose a new one")
-    return wire.decode(made.result, MoveChatResult)
+    return wire.decode(made.result, kind)
+
+
+def _keep(request_id: str, source: str, asked: str, result: Wire) -> Write:
+    kept = _Kept(source, asked, msgspec.Raw(wire.encode(result)))
+    return documents.put(_MOVE, request_id, msgspec.json.encode(kept))
 
 
 async def _session_of(host: Host, chat: str) -> Session:
@@ -95,6 +154,13 @@ def _block(owner: Session, source: str) -> list[str]:
     parents = {chat.resource: _parent(present(chat.origin, None)) for chat in owner.state.chats}
     if parents.get(source) in parents:
         raise InvalidParams(f"{source} hangs on another chat: move that one")
+    block = _descend(parents, source)
+    if present(owner.state.default_chat, None) in block:
+        raise InvalidParams(f"the default chat of {owner.uri} hangs on {source}, and stays with its session")
+    return block
+
+
+def _descend(parents: Mapping[str, str | None], source: str) -> list[str]:
     block: list[str] = []
 
     def take(uri: str) -> None:
@@ -104,8 +170,6 @@ def _block(owner: Session, source: str) -> list[str]:
                 take(child)
 
     take(source)
-    if present(owner.state.default_chat, None) in block:
-        raise InvalidParams(f"the default chat of {owner.uri} hangs on {source}, and stays with its session")
     return block
 
 
@@ -161,9 +225,8 @@ async def _commit(
     placed = [
         KeptChat(wire.replace(each.state, movable=movable), each.private, first + at) for at, each in enumerate(kept)
     ]
-    body = msgspec.json.encode(_Kept(result.previous_chat, asked, msgspec.Raw(wire.encode(result))))
     moves = [chat_records.move(each.state.resource, target.uri, each.position) for each in placed]
-    await host.env.store.commit([*moves, documents.put(_MOVE, request_id, body)])
+    await host.env.store.commit([*moves, _keep(request_id, result.previous_chat, asked, result)])
     return placed
 
 

@@ -16,10 +16,11 @@ from actors import log
 from actors.actor import Actor, Message, Order
 from actors.channel import Channel
 from actors.chat import Chat
-from actors.chat_messages import BeginHostTurn, RestartBackend
+from actors.chat_messages import BeginHostTurn, RestartBackend, SetPosition
 from actors.chat_orders import WorkIn
 from actors.environment import Environment
 from actors.session_record import KeptChat, SessionPrivate
+from actors.store import chats as chat_records
 from actors.workspace import worktrees
 from actors.workspace.folders import paths_of
 from ahp import uris
@@ -99,6 +100,12 @@ class AdoptChats(Order[None], frozen=True):
 
     chats: Sequence[KeptChat]
     default: str | None = None
+
+
+class ReorderChats(Order[None], frozen=True):
+    """Put the chats of the catalogue in this order: each of them once."""
+
+    chats: Sequence[str]
 
 
 class SessionOrders(Actor):
@@ -259,6 +266,16 @@ class SessionOrders(Actor):
         await self.channel.flush()
         self.aggregate()
         return kept
+
+    async def on_reorder_chats(self, message: ReorderChats) -> None:
+        if sorted(message.chats) != sorted(chat.resource for chat in self.channel.next.chats):
+            raise InvalidParams(f"the chats of {self.uri} have changed meanwhile: try again")
+        for position, uri in enumerate(message.chats):
+            self.channel.write(chat_records.move(uri, self.uri, position))
+            if uri in self.chats:
+                await self.chats[uri].tell(SetPosition(position))
+        self.channel.apply(actions.SessionChatsReordered(chats=list(message.chats)), keep=True)
+        await self.channel.flush()
 
     async def on_adopt_chats(self, message: AdoptChats) -> None:
         for kept in message.chats:

@@ -380,8 +380,8 @@ def _persons_shell() -> str:
 
 def _environment() -> dict[str, str]:
     """The daemon's environment without what is the daemon's own, as a terminal wants it."""
-    own = ("AHPD_", "COLUMNS", "LINES")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(own)}
+    own = ("COLUMNS", "LINES")
+    kept = {n: value for n, value in os.environ.items() if n not in own and not n.startswith("AHPD_")}
     if not any(kept.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG")):
         kept["LANG"] = "C.UTF-8"
     return {**kept, "TERM": "xterm-256color", "COLORTERM": "truecolor"}

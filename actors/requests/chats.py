@@ -23,6 +23,7 @@ from ahp.commands import (
     MoveChatParams,
     MoveChatResult,
     ReorderChatParams,
+    ReorderChatResult,
     SideChatSource,
 )
 from ahp.jsonrpc import InvalidParams, NotFound
@@ -128,9 +129,8 @@ async def move_chat(connection: ClientConnection, params: MoveChatParams) -> Mov
     return await moves.move_chat(connection.host, params.channel, params.destination, params.request_id)
 
 
-async def reorder_chat(connection: ClientConnection, params: ReorderChatParams) -> None:
-    chat = await _chat(connection, params.channel)
-    raise InvalidParams(f"{chat.name} cannot be reordered: this host keeps chats in the order they were made")
+async def reorder_chat(connection: ClientConnection, params: ReorderChatParams) -> ReorderChatResult:
+    return await moves.reorder_chat(connection.host, params.channel, params.destination, params.request_id)
 
 
 async def _session(connection: ClientConnection, channel: str) -> Session:

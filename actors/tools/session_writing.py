@@ -19,7 +19,7 @@ from actors import log
 from actors.actor import ActorGone
 from actors.chat import Chat
 from actors.chat_orders import AfterTurn, ArchiveChat, SendMessage
-from actors.moves import move_chat
+from actors.moves import move_chat, reorder_chat
 from actors.session import Session
 from actors.session_orders import ArchiveSession, ChangeWorkspace, IsolateChat, RenameChat
 from actors.tools.call import ToolCall
@@ -27,7 +27,7 @@ from actors.tools.session_lookup import Target, find_session, open_link, text_in
 from actors.tools.tool import DESTRUCTIVE, WRITES, Run, SessionFacts, Tool, ToolRefusal, Wording, schema
 from actors.turn import RunningTurn
 from ahp import uris, wire
-from ahp.commands import MoveToNewSession, MoveToSession
+from ahp.commands import MoveToNewSession, MoveToSession, ReorderAfter, ReorderDestination, ReorderToEnd
 from ahp.jsonrpc import RpcError
 from ahp.state.chat import Message, MessageOrigin
 from ahp.wire import JSON, UNSET, present
@@ -179,13 +179,25 @@ async def move_session(call: ToolCall, given: Mapping[str, JSON]) -> JSON:
     uri = target.chat_or_default
     if uri is None:
         raise ToolRefusal(f"move_session: {target.uri} has no chat to move")
-    into, independent = text_input(call, given, "into"), given.get("relationship") == "independent"
-    if (into is None) == (not independent):
-        raise wrong_input(call, 'into, or relationship "independent", is expected, and not both')
+    into, after = text_input(call, given, "into"), text_input(call, given, "after")
+    independent = given.get("relationship") == "independent"
+    if independent and (into or after):
+        raise wrong_input(call, 'relationship "independent" goes with neither into nor after')
+    if not (independent or into or after):
+        raise wrong_input(call, 'into, after, or relationship "independent" is expected')
+    request = f"{call.tool.name}-{uuid.uuid4()}"
+    anchor = None if after is None else (await find_session(call, after, "after")).chat_or_default
+    home = into is None or (await find_session(call, into, "into")).uri == target.uri
+    if not independent and home:
+        place: ReorderDestination = ReorderToEnd() if anchor is None else ReorderAfter(anchor=anchor)
+        await reorder_chat(call.host, uri, place, request)
+        return f"It is reordered. {open_link(target.summary, uri)}"
     destination: MoveToSession | MoveToNewSession = MoveToNewSession()
     if into is not None:
         destination = MoveToSession(session=(await find_session(call, into, "into")).uri)
-    moved = await move_chat(call.host, uri, destination, f"{call.tool.name}-{call.tool_call_id}")
+    moved = await move_chat(call.host, uri, destination, request)
+    if anchor is not None:
+        await reorder_chat(call.host, moved.chat, ReorderAfter(anchor=anchor), f"{request}-after")
     session = call.host.sessions.get(moved.session)
     return f"It is moved. {moved.chat if session is None else open_link(session.summary(), moved.chat)}"
 
@@ -368,7 +380,7 @@ TOOLS = [
     _tool(
         "move_session",
         "Move Session",
-        "Move a nested chat into another session, or make it a session of its own.",
+        "Move a nested chat behind another in its session (`after`), into another session, or make it its own session.",
         schema(
             {
                 "session": {"type": "string", "description": "The link of the chat to move."},

@@ -170,6 +170,27 @@ async def test_a_chat_moves_with_what_hangs_on_it_once(tmp_path: Path) -> None:
         assert len((await talk.state("ahp-chat:/m"))["turns"]) == 2
 
 
+async def test_chats_take_another_place_and_keep_it(tmp_path: Path) -> None:
+    async with hosting(tmp_path) as host:
+        talk = await host.connect()
+        first = await talk.open_session()
+        for name in "abc":
+            await talk.ask("createChat", "ahp-session:/s", chat=f"ahp-chat:/{name}")
+        behind = {"kind": "after", "anchor": "ahp-chat:/c"}
+        answer = await talk.ask("reorderChat", "ahp-chat:/a", destination=behind, requestId="r")
+        assert answer == {"session": "ahp-session:/s", "chats": ["ahp-chat:/a"]}
+        order = [first, "ahp-chat:/b", "ahp-chat:/c", "ahp-chat:/a"]
+        assert (await talk.action("ahp-session:/s", "session/chatsReordered"))["chats"] == order
+        assert await talk.ask("reorderChat", "ahp-chat:/a", destination=behind, requestId="r") == answer
+        nowhere = {"kind": "before", "anchor": "ahp-chat:/nope"}
+        assert (
+            await refused(talk.ask("reorderChat", "ahp-chat:/a", destination=nowhere, requestId="x"))
+        ).code == -32008
+    async with hosting(tmp_path) as host:
+        state = await (await host.connect()).state("ahp-session:/s")
+        assert [chat["resource"] for chat in state["chats"]] == order
+
+
 async def test_a_session_nobody_needs_sleeps_and_wakes_with_everything(tmp_path: Path, autojump_clock: Any) -> None:
     async with hosting(tmp_path, config="sessionIdleMs = 60000\n") as host:
         talk = await host.connect()
