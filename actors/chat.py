@@ -46,7 +46,7 @@ from actors.session_record import KeptChat, SessionPrivate, chat_record
 from actors.store import Write
 from actors.store import chats as chat_records
 from actors.tools.offered import OfferedTool
-from actors.turn import Emit, RunningTurn, SteeringTaken, TurnEnded, failure
+from actors.turn import Emit, RunningTurn, SteeringTaken, TurnEnded, disconnected, failure
 from ahp import wire
 from ahp.actions import chat as actions
 from ahp.reducers import chat as reducer
@@ -219,6 +219,7 @@ class Chat(ChatDispatch):
         """Tools page, A client's tools: each call the client still owes is completed as failed, in its words."""
         if self.running is None:
             return
+        self.running.gone.add(message.client_id)
         owed = [call for call, client in self.running.owed.items() if client == message.client_id]
         for call_id in owed:
             await self._fail_owed(self.running, call_id, message.client_id)
@@ -407,7 +408,7 @@ class Chat(ChatDispatch):
         hint = f"Another client provides {name}: you may try the call again." if others else ""
         result = failure(
             f"{name} failed",
-            f"Client {client_id} disconnected before completing {name}",
+            disconnected(client_id, name),
             [TextContent(text=hint)] if hint else (),
         )
         if wire.tag_of(call) == "streaming":

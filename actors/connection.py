@@ -226,7 +226,8 @@ class ClientConnection:
             waiting.close()
         if self.client is not None:
             watched = frozenset(hub.canonical(channel) for channel in self.subscriptions)
-            self.client.post(("closed", id(self)), ConnectionClosed(watched))
+            # An order, not a fact: it must not overtake what this connection told before.
+            self.host.tell_later(self.client, ConnectionClosed(watched))
             for channel in watched:
                 self.host.watchers_changed(channel)
         self.host.left(self)

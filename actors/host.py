@@ -6,6 +6,7 @@ sessions; sessions, chats and terminals leave facts here.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -183,6 +184,15 @@ class Host(Actor):
 
     def left(self, connection: ClientConnection) -> None:
         self.connections.discard(connection)
+
+    def tell_later(self, actor: Actor, message: Message) -> None:
+        """Tell `actor` from a task of the host's, for whoever may not wait; nothing to do where it has ended."""
+
+        async def tell() -> None:
+            with contextlib.suppress(ActorGone):
+                await actor.tell(message)
+
+        self.nursery.start_soon(tell)
 
     def close_soon(self, connection: ClientConnection, code: int, reason: str) -> None:
         """Close `connection` behind what it is about to be sent."""

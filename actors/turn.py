@@ -83,6 +83,8 @@ class RunningTurn:
         """The person whose turn it is; None for nobody's."""
         self.owed: dict[str, str] = {}
         """Tool calls a client owes: toolCallId to clientId."""
+        self.gone: set[str] = set()
+        """Clients that lost their place in the session while this turn runs."""
         self._tell = tell
         self._offered = offered
         self._open_worker = open_worker
@@ -207,6 +209,7 @@ class RunningTurn:
     ) -> ToolCallResult:
         """Tools page, A client's tools: drawn under the name its client gave, completed by that client alone."""
         assert offered.client_id is not None
+        self.gone.discard(offered.client_id)
         call = await self.tool_call(
             offered.name,
             display_name=offered.title,
@@ -217,6 +220,11 @@ class RunningTurn:
         self.owed[call.tool_call_id] = offered.client_id
         try:
             await call.ready(_input_text(tool_input), offered.title)
+            if offered.client_id in self.gone:
+                # It left between the offer and the call: nobody will be told to fail it.
+                result = failure(f"{offered.title} failed", disconnected(offered.client_id, offered.title))
+                await call.complete(result)
+                return result
             with trio.move_on_after(trio_seconds(self._client_tool_timeout)):
                 return await reply.wait()
             result = failure(
@@ -311,6 +319,11 @@ def failure(past_tense: str, message: str, content: Sequence[ToolResultContent] 
         error=ToolCallError(message=message),
         content=list(content) or UNSET,
     )
+
+
+def disconnected(client_id: str, name: str) -> str:
+    """Why a call that a client owed has failed, in the tools page's words."""
+    return f"Client {client_id} disconnected before completing {name}"
 
 
 def trio_seconds(timeout: float | None) -> float:
