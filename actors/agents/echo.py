@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import difflib
+import math
 import shlex
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
@@ -55,7 +56,6 @@ class Echo(Agent):
     side_chat = True
     resumes_turns = True
     inherited_chat_config = ("pace", "shout")
-    takes_mcp_servers = True
 
     async def open_chat(self, start: Start) -> AgentChat:
         return EchoChat(start)
@@ -99,34 +99,40 @@ class Echo(Agent):
 
 
 class EchoChat(AgentChat):
-    """One chat. Its memory is the number of turns it has seen, which survives by its resume token."""
+    """One chat. What it remembers are the chat's turns, also those of the chat that it was forked from."""
 
     def __init__(self, start: Start) -> None:
         self._start = start
         self._tools = list(start.tools)
-        known = start.resume if isinstance(start.resume, dict) else {}
-        self._seen = int(known.get("turns", len(start.history)))
+        self._heard = [turn.message.text for turn in start.history]
 
     async def run_turn(self, turn: TurnInput, port: TurnPort) -> None:
-        await _Speaker(self._start, self._tools, turn, port).run()
-        self._seen += 1
+        if turn.resumed and self._heard[-1:] == [turn.message.text]:
+            self._heard.pop()  # The same turn once more.
+        try:
+            await _Speaker(self._start, self._tools, self._heard, turn, port).run()
+        finally:
+            self._heard.append(turn.message.text)
 
     def resume_token(self) -> JSON:
-        return {"turns": self._seen}
+        return {"turns": len(self._heard)}
 
     async def tools_changed(self, tools: Sequence[ToolDefinition]) -> None:
         self._tools = list(tools)
 
     async def rewind(self, turns: Sequence[Turn]) -> None:
-        self._seen = len(turns)
+        self._heard = [turn.message.text for turn in turns]
 
 
 class _Speaker:
     """One turn, line by line."""
 
-    def __init__(self, start: Start, tools: Sequence[ToolDefinition], turn: TurnInput, port: TurnPort) -> None:
+    def __init__(
+        self, start: Start, tools: Sequence[ToolDefinition], heard: Sequence[str], turn: TurnInput, port: TurnPort
+    ) -> None:
         self.start = start
         self.tools = tools
+        self.heard = heard
         self.turn = turn
         self.port = port
         self.pace = float(start.config.get("pace") or 0) / 1000
@@ -222,23 +228,31 @@ class _Speaker:
         await self.say(f"{outcome.response}: {said}" if said else outcome.response)
 
     async def edit(self, rest: str) -> None:
-        """/edit PATH TEXT: write TEXT to a file of the session's folder, with a diff."""
+        """/edit PATH TEXT: write TEXT to a file of the session's folders, with a diff."""
         name, _, text = rest.partition(" ")
-        if not self.start.folders:
-            raise AgentError("The session has no folder to edit a file in.", error_type="echo")
-        path = trio.Path(self.start.folders[0] / name)
+        path = await self._own_path(name)
         call = await self.port.tool_call("edit", display_name="Edit", intention=f"write {name}")
         await call.ready(wire.encode({"path": str(path), "text": text}).decode(), f"Edit {name}")
+        after = text + "\n"
         try:
-            before = await path.read_text() if await path.exists() else None
-            await path.write_text(text + "\n")
+            before = await path.read_bytes() if await path.exists() else None
+            await path.write_text(after)
         except OSError as error:
             await call.complete(failure(f"{name} was not edited", f"{path}: {error.strerror}"))
             return
-        edit = _file_edit(Path(path), before, text + "\n")
-        result = ToolCallResult(success=True, past_tense_message=f"Edited {name}", content=[edit])
-        await call.complete(result)
+        edit = _file_edit(Path(path), before, after)
+        await call.complete(ToolCallResult(success=True, past_tense_message=f"Edited {name}", content=[edit]))
         await self.say(f"edited {name}")
+
+    async def _own_path(self, name: str) -> trio.Path:
+        """The file `name` of the first folder, or of another where it is absolute. Raises AgentError outside them."""
+        folders = [await trio.Path(folder).resolve() for folder in self.start.folders]
+        if not folders:
+            raise AgentError("The session has no folder to edit a file in.", error_type="echo")
+        path = await (folders[0] / name).resolve()
+        if path in folders or not any(path.is_relative_to(folder) for folder in folders):
+            raise AgentError(f"{name or 'nothing'} is no file in the session's folders.", error_type="echo")
+        return path
 
     async def fail(self, text: str) -> None:
         """/fail MESSAGE: end the turn in an error that can be resumed."""
@@ -284,6 +298,16 @@ class _Speaker:
         await call.complete(done)
         await self.say("the worker is done")
 
+    async def title(self, text: str) -> None:
+        """/title TEXT: name the chat, by the host's tool for it."""
+        result = await self.port.call_tool("rename_chat", {"title": text})
+        await self.say(_told(result))
+
+    async def history(self, _: str) -> None:
+        """/history: say what it remembers of the chat, a message a line."""
+        lines = [f"{number}. {text}" for number, text in enumerate(self.heard, 1)]
+        await self.say("\n".join(lines) or "nothing yet")
+
     async def wait_steering(self, _: str) -> None:
         """/wait-steering: wait for a message that steers this turn, and say it."""
         message = await self.port.next_steering()
@@ -304,6 +328,8 @@ COMMANDS: dict[str, Callable[[_Speaker, str], Awaitable[None]]] = {
     "/repeat": _Speaker.repeat,
     "/usage": _Speaker.usage,
     "/subagent": _Speaker.subagent,
+    "/title": _Speaker.title,
+    "/history": _Speaker.history,
     "/wait-steering": _Speaker.wait_steering,
 }
 
@@ -323,7 +349,7 @@ def _numbers(rest: str, count: int, usage: str) -> list[float]:
         numbers = [float(word) for word in shlex.split(rest)]
     except ValueError:
         numbers = []
-    if len(numbers) != count:
+    if len(numbers) != count or not all(math.isfinite(number) and number >= 0 for number in numbers):
         raise AgentError(f"{usage} is expected, not {rest!r}", error_type="echo")
     return numbers
 
@@ -341,12 +367,12 @@ def _success(past_tense: str, text: str) -> ToolCallResult:
     return ToolCallResult(success=True, past_tense_message=past_tense, content=[TextContent(text=text)])
 
 
-def _file_edit(path: Path, before: str | None, after: str) -> FileEditContent:
+def _file_edit(path: Path, before: bytes | None, after: str) -> FileEditContent:
     """The change with its old content inline, since the file has the new one now."""
     uri = uris.file_uri(path)
-    old = [] if before is None else before.splitlines()
+    old = [] if before is None else before.decode(errors="replace").splitlines()
     marks = [line[0] for line in difflib.ndiff(old, after.splitlines())]
-    kept = base64.b64encode((before or "").encode()).decode()
+    kept = base64.b64encode(before or b"").decode()
     before_side = FileEditSide(uri=uri, content=ContentRef(uri=f"data:text/plain;base64,{kept}"))
     return FileEditContent(
         before=UNSET if before is None else before_side,

@@ -1,5 +1,6 @@
 """The echo agent through a client's eyes: every command of docs/echo.md."""
 
+import base64
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,62 @@ async def test_it_edits_a_file_of_the_session(tmp_path: Path) -> None:
         assert call["status"] == "completed"
         assert call["content"][0]["diff"] == {"added": 1, "removed": 1}
         assert (folder / "a.txt").read_text() == "new text\n"
+
+
+async def test_it_edits_in_each_of_the_sessions_folders_and_nowhere_else(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.mkdir()
+    two.mkdir()
+    (two / "b.bin").write_bytes(b"\xff\x00old\n")
+    (one / "out").symlink_to(tmp_path)
+    async with hosting(tmp_path, Echo()) as host:
+        talk = await host.connect()
+        chat = await talk.open_session(workingDirectories=[one.as_uri(), two.as_uri()])
+        turn = await turn_of(talk, chat, f"/edit {two}/b.bin new")
+        edit = next(part["toolCall"] for part in turn["responseParts"] if part["kind"] == "toolCall")["content"][0]
+        assert base64.b64decode(edit["before"]["content"]["uri"].partition(",")[2]) == b"\xff\x00old\n"
+        assert (two / "b.bin").read_text() == "new\n"
+        for number, name in enumerate(("../c.txt", str(tmp_path / "c.txt"), "out/c.txt", ".")):
+            refused = await turn_of(talk, chat, f"/edit {name} text", f"r{number}")
+            assert "no file in the session's folders" in refused["responseParts"][-1]["error"]["message"]
+        assert not (tmp_path / "c.txt").exists()
+        failed = await turn_of(talk, chat, "/edit no/such/folder text", "t2")
+        call = next(part["toolCall"] for part in failed["responseParts"] if part["kind"] == "toolCall")
+        assert (call["success"], failed["state"]) == (False, "complete")
+
+
+async def test_it_remembers_the_chats_turns_after_a_restart_and_in_a_fork(tmp_path: Path) -> None:
+    async with hosting(tmp_path, Echo()) as host:
+        talk = await host.connect()
+        chat = await talk.open_session()
+        assert text_of(await turn_of(talk, chat, "/history", "t1")) == "nothing yet"
+        await turn_of(talk, chat, "second", "t2")
+    async with hosting(tmp_path, Echo()) as host:
+        talk = await host.connect()
+        await talk.state(chat)
+        assert text_of(await turn_of(talk, chat, "/history", "t3")) == "1. /history\n2. second"
+        fork = {"kind": "fork", "chat": chat, "turnId": "t1"}
+        await talk.ask("createChat", "ahp-session:/s", chat="ahp-chat:/fork", source=fork)
+        await talk.state("ahp-chat:/fork")
+        assert text_of(await turn_of(talk, "ahp-chat:/fork", "/history", "f1")) == "1. /history"
+
+
+async def test_it_names_its_chat(tmp_path: Path) -> None:
+    async with hosting(tmp_path, Echo()) as host:
+        talk = await host.connect()
+        chat = await talk.open_session()
+        assert "A new name" in text_of(await turn_of(talk, chat, "/title A new name"))
+        assert (await talk.state(chat))["title"] == "A new name"
+
+
+@pytest.mark.parametrize("line", ["/slow", "/slow x y", "/repeat inf x", "/usage -1 2", "/slow ' 1", "/tool x {"])
+async def test_a_command_that_is_wrong_says_what_it_wants(tmp_path: Path, line: str) -> None:
+    async with hosting(tmp_path, Echo()) as host:
+        talk = await host.connect()
+        chat = await talk.open_session()
+        turn = await turn_of(talk, chat, line)
+        message = turn["responseParts"][-1]["error"]["message"]
+        assert "is expected, not" in message or "is no JSON" in message
 
 
 async def test_it_fails_and_takes_the_turn_up_again(tmp_path: Path) -> None:
