@@ -4,9 +4,11 @@
 lies beside the checkout; without it there is nothing to compare with.
 """
 
+import fcntl
 import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -116,7 +118,9 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Case]:
     home = tmp_path_factory.mktemp("transcript")
     out = home / "ours.jsonl"
     with running(home / "home", env={"PS1": "$ "}) as daemon:
-        with out.open("w") as file:
+        # The script works in one folder of its own: two runs of it at a time would see each other's files.
+        with Path(tempfile.gettempdir(), "ahp_transcript.lock").open("w") as alone, out.open("w") as file:
+            fcntl.flock(alone, fcntl.LOCK_EX)
             subprocess.run([sys.executable, str(SCRIPT), daemon.url], stdout=file, check=True, timeout=240)
         assert daemon.process.poll() is None
     return spoken(out)
