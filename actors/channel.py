@@ -58,13 +58,14 @@ class WatchersChanged(Message, frozen=True):
 
 
 class _Staged(msgspec.Struct):
-    """An action and the state it leads to, or the reason for which it was refused."""
+    """An action and the state it leads to, or why it was refused. `falls`: with the dispatch before it."""
 
     action: Wire
     raw: bytes
     state: Any
     dispatch: Dispatch | None = None
     refusal: str | None = None
+    falls: bool = False
 
 
 class Channel(Generic[S]):
@@ -101,6 +102,11 @@ class Channel(Generic[S]):
         self._keep |= keep
         raw = wire.encode(action) if dispatch is None else dispatch.raw
         self._staged.append(_Staged(action, raw, self.next, dispatch))
+
+    def apply_consequence(self, action: Wire) -> None:
+        """Stage what follows from the client's action staged last: kept in the same commit, or refused with it."""
+        self.next = self._reduce(self.next, action)
+        self._staged.append(_Staged(action, wire.encode(action), self.next, falls=True))
 
     def amend(self, state: S, *, keep: bool) -> None:
         """Change what no action carries (a chat's title, a session's status bits): for snapshots to come."""
@@ -155,6 +161,7 @@ class Channel(Generic[S]):
 
     def _refuse(self, reason: str) -> None:
         self.next = self.state
+        self._staged = [staged for staged in self._staged if not staged.falls]
         for staged in self._staged:
             if staged.dispatch is not None:
                 staged.refusal = staged.refusal or reason

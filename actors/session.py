@@ -40,6 +40,7 @@ from actors.session_record import (
     load_chat,
     new_chat,
     session_record,
+    with_titles,
 )
 from actors.store import Write, documents
 from actors.store import chats as chat_records
@@ -263,6 +264,9 @@ class Session(SessionOrders):
             self.channel.reject(message, reason)
             return
         self.channel.apply(message.action, keep=True, dispatch=message)
+        default = present(self.channel.next.default_chat, None)
+        if isinstance(message.action, actions.SessionTitleChanged) and default is not None:
+            self.channel.apply_consequence(_titled(default, message.action.title))
         follow = _FOLLOW.get(wire.tag_of(message.action))
         if follow is not None and await self.channel.flush():
             await follow(self, message.action)
@@ -334,7 +338,7 @@ class Session(SessionOrders):
         self.chats.pop(message.chat, None)
         loaded = await load_chat(self.env.store, message.chat)
         if loaded is not None:
-            await self.start_chat(loaded)
+            await self.start_chat(with_titles([loaded], self.channel.next.chats)[0])
 
     async def on_tools_changed(self, _: ToolsChanged) -> None:
         await self._tools_moved()
@@ -383,7 +387,7 @@ class Session(SessionOrders):
 
     async def title_chat(self, uri: str, title: str) -> None:
         """Title a chat; the default chat's title is the session's too (tools page, rename_chat)."""
-        self.channel.apply(actions.SessionChatUpdated(chat=uri, changes=ChatSummaryChanges(title=title)), keep=True)
+        self.channel.apply(_titled(uri, title), keep=True)
         if present(self.channel.next.default_chat, None) == uri and self.channel.next.title != title:
             self.channel.apply(actions.SessionTitleChanged(title=title), keep=True)
         await self.chats[uri].tell(SetTitle(title))
@@ -477,10 +481,10 @@ class Session(SessionOrders):
             await chat.tell(ClientReleased(action.client_id))
         await self._tools_moved()
 
-    async def _titled(self, action: actions.SessionTitleChanged) -> None:
+    async def _title_changed(self, action: actions.SessionTitleChanged) -> None:
         chat = present(self.channel.next.default_chat, None)
         if chat in self.chats:
-            await self.title_chat(chat, action.title)
+            await self.chats[chat].tell(SetTitle(action.title))
 
     async def _settings_moved(self, _: wire.Wire) -> None:
         await self._restart_chats()
@@ -525,6 +529,10 @@ class Session(SessionOrders):
         return [self.uri, uris.session(id), uris.session_alias(self.agent.provider, id)]
 
 
+def _titled(chat: str, title: str) -> actions.SessionChatUpdated:
+    return actions.SessionChatUpdated(chat=chat, changes=ChatSummaryChanges(title=title))
+
+
 class _Worker:
     """Implements `WorkerPort`."""
 
@@ -540,7 +548,7 @@ class _Worker:
 _FOLLOW: dict[str, Callable[[Session, Any], Awaitable[None]]] = {
     "session/activeClientSet": Session._client_set,
     "session/activeClientRemoved": Session._client_removed,
-    "session/titleChanged": Session._titled,
+    "session/titleChanged": Session._title_changed,
     "session/configChanged": Session._settings_moved,
     "session/workingDirectorySet": Session._settings_moved,
     "session/workingDirectoryRemoved": Session._settings_moved,

@@ -1,10 +1,13 @@
 """How sessions and chats are kept, and how they come back: records to states and states to records.
 
-What is made anew each time is not kept: the chats' catalogue (from the chats), active clients (they come back and say
-so), the tools on offer, the questions that wait (from the chats).
+What is made anew each time is not kept: active clients (they come back and say so), the tools on offer, the questions
+that wait (from the chats). The catalogue of chats comes from the chats, but for the titles, which the session gives: a
+chat hears of its own a little later, and may have died before it kept it.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import msgspec
 
@@ -14,7 +17,7 @@ from actors.store import turns as turn_records
 from ahp import wire
 from ahp.reducers import chat as chat_reducer
 from ahp.state.annotations import AnnotationsState
-from ahp.state.chat import ChatOrigin, ChatState, Turn
+from ahp.state.chat import ChatOrigin, ChatState, ChatSummary, Turn
 from ahp.state.common import ModelSelection, SessionStatus
 from ahp.state.session import SessionState, SessionSummary
 from ahp.wire import JSON, UNSET
@@ -92,7 +95,7 @@ def new_chat(uri: str, now: str, title: str = "", origin: ChatOrigin | None = No
 def session_record(
     uri: str, state: SessionState, summary: SessionSummary, private: SessionPrivate
 ) -> sessions.SessionRecord:
-    kept = wire.replace(state, chats=[], active_clients=[], server_tools=UNSET, input_needed=UNSET)
+    kept = wire.replace(state, active_clients=[], server_tools=UNSET, input_needed=UNSET)
     return sessions.SessionRecord(
         id=uri,
         provider=state.provider,
@@ -122,8 +125,8 @@ async def load_session(store: Store, uri: str) -> KeptSession | None:
     )
     if record is None:
         return None
-    chats = [await _chat(store, row) for row in rows]
     state = wire.decode(record.state, SessionState)
+    chats = with_titles([await _chat(store, row) for row in rows], state.chats)
     return KeptSession(
         state=wire.replace(state, chats=[chat_reducer.summary_of(chat.state) for chat in chats]),
         private=wire.decode(record.private, SessionPrivate),
@@ -132,6 +135,17 @@ async def load_session(store: Store, uri: str) -> KeptSession | None:
         created_at=record.created_at,
         modified_at=record.modified_at,
     )
+
+
+def with_titles(chats: Sequence[KeptChat], catalogue: Sequence[ChatSummary]) -> list[KeptChat]:
+    """The chats under the titles that the session's catalogue has for them."""
+    titles = {summary.resource: summary.title for summary in catalogue}
+    return [
+        msgspec.structs.replace(
+            kept, state=wire.replace(kept.state, title=titles.get(kept.state.resource, kept.state.title))
+        )
+        for kept in chats
+    ]
 
 
 async def load_chat(store: Store, uri: str) -> KeptChat | None:
