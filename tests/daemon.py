@@ -30,8 +30,8 @@ class Daemon:
         self.process: subprocess.Popen[bytes]
         self.run: dict[str, Any] = {}
 
-    def start(self, before: Callable[[], None] | None = None) -> Daemon:
-        """Run it; returns when it listens. `before` runs in the child (resource limits)."""
+    def launch(self, before: Callable[[], None] | None = None) -> None:
+        """Begin to run it. `before` runs in the child (resource limits)."""
         command = [sys.executable, "-m", "actors.cli", "--home", str(self.home), "--port", "0", "--token", TOKEN]
         self.process = subprocess.Popen(
             [*command, "--agent", "echo", *self.flags],
@@ -40,6 +40,10 @@ class Daemon:
             env=self.env,
             preexec_fn=before,
         )
+
+    def start(self, before: Callable[[], None] | None = None) -> Daemon:
+        """Run it; returns when it listens."""
+        self.launch(before)
         path = self.home / "runtime" / "ahpd.json"
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until and self.process.poll() is None:
@@ -157,6 +161,16 @@ class Peer:
     def say(self, chat: str, text: str, turn: str) -> dict[str, Any]:
         message = {"text": text, "origin": {"kind": "user"}}
         return self.do(chat, "chat/turnStarted", turnId=turn, startedAt="2026-01-01T00:00:00.000Z", message=message)
+
+    def wait_until_idle(self, chat: str) -> None:
+        """Wait until no turn runs and none is queued; calls that wait for a person are cancelled."""
+        while True:
+            state = self.state(chat)
+            active = state.get("activeTurn")
+            if active is None and not state.get("queuedMessages"):
+                return
+            if active is not None and any(p["kind"] == "toolCall" for p in active["responseParts"]):
+                self.do(chat, "chat/turnCancelled", turnId=active["id"], duration=1)
 
     def ended(self, chat: str, turn: str) -> dict[str, Any]:
         """The turn, once it is over."""
