@@ -24,7 +24,7 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 
 faults: $(STAMP)
-	$(BIN)/python -m pytest tests/faults -m faults --override-ini addopts="-q -s" $(FAULTS)
+	$(BIN)/python -m pytest tests/faults --override-ini addopts="-q -s" $(FAULTS)
 
 bench: $(STAMP)
 	$(BIN)/python -m bench $(BENCH)
