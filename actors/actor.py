@@ -116,6 +116,10 @@ class Mailbox:
     def has_mail(self) -> bool:
         return bool(self._orders or self._facts)
 
+    @property
+    def is_closed(self) -> bool:
+        return self._closed
+
     def close(self) -> None:
         """Fail what waits and whoever waits to put; idempotent."""
         self._closed = True
@@ -141,6 +145,7 @@ class Actor:
         self._timers: dict[str, trio.CancelScope] = {}
         self._scope = trio.CancelScope()
         self._ended = trio.Event()
+        self._handling = False
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Live until stopped. Started when `prepare` has returned and the first message may be sent."""
@@ -150,6 +155,10 @@ class Actor:
                     await self.prepare()
                     task_status.started()
                     await self._loop()
+        except* ActorGone:
+            # A task of ours had something to tell us as we were stopped.
+            if not self.was_stopped:
+                raise
         finally:
             self._mailbox.close()
             self._timers.clear()
@@ -170,9 +179,23 @@ class Actor:
         self._mailbox.close()
         self._scope.cancel()
 
+    @property
+    def was_stopped(self) -> bool:
+        """Whether `stop` ended it, or is about to."""
+        return self._scope.cancel_called
+
+    @property
+    def takes_mail(self) -> bool:
+        """Whether telling and asking have a point."""
+        return not self._mailbox.is_closed
+
     def has_mail(self) -> bool:
-        """Whether anything waits to be handled; with `stop` in one step, nothing can be lost between the two."""
+        """Whether anything waits to be handled."""
         return self._mailbox.has_mail()
+
+    def is_at_rest(self) -> bool:
+        """Nothing waits and nothing is half handled; with `stop` in one step, nothing is lost between the two."""
+        return not self._handling and not self._mailbox.has_mail()
 
     async def wait_ended(self) -> None:
         await self._ended.wait()
@@ -215,7 +238,9 @@ class Actor:
 
     async def _loop(self) -> None:
         while True:
-            await self._handle(*await self._mailbox.get())
+            message, reply = await self._mailbox.get()
+            self._handling = True
+            await self._handle(message, reply)
             for _ in range(BATCH):
                 try:
                     message, reply = self._mailbox.get_nowait()
@@ -223,6 +248,7 @@ class Actor:
                     break
                 await self._handle(message, reply)
             await self.settle()
+            self._handling = False
 
     async def _handle(self, message: Message, reply: Reply[Any] | None) -> None:
         handler = _handler(type(self), type(message))
@@ -268,9 +294,11 @@ async def supervise(
 ) -> None:
     """Run `child`; its failure is logged once, given to `on_failure`, and stops here.
 
-    A failure before the child is ready goes to the starter instead.
+    A failure before the child is ready goes to the starter instead. What fails in a child that was told to stop is
+    logged, and nothing more: nobody wants it back.
     """
     ready = False
+    not_started: Exception | None = None
 
     class Ready:
         def started(self, value: None = None) -> None:
@@ -280,8 +308,13 @@ async def supervise(
 
     try:
         await child.run(task_status=cast("trio.TaskStatus[None]", Ready()))
-    except Exception as error:
+    except* Exception as errors:
+        # Also beside a cancellation from above, which goes on.
         if not ready:
-            raise alone(error) from None
-        _log.error("actor failed", actor=child.name, exc=error)
-        on_failure(error)
+            not_started = alone(errors)
+        else:
+            _log.error("actor failed", actor=child.name, exc=errors)
+            if not child.was_stopped:
+                on_failure(errors)
+    if not_started is not None:
+        raise not_started

@@ -152,3 +152,57 @@ def test_messages_are_frozen_structs() -> None:
     with pytest.raises(AttributeError):
         Note("x").text = "y"  # type: ignore[misc]
     assert issubclass(Note, msgspec.Struct)
+
+
+class Echoing(Counter):
+    """Has a task that tells the actor something as it is being stopped, and one that fails then."""
+
+    def __init__(self, failure: Exception | None = None) -> None:
+        super().__init__()
+        self.failure = failure
+
+    async def prepare(self) -> None:
+        self.nursery.start_soon(self._last_words)
+
+    async def _last_words(self) -> None:
+        try:
+            await trio.sleep_forever()
+        except trio.Cancelled:
+            if self.failure is not None:
+                raise self.failure from None
+            await self.tell(Note("too late"))
+
+
+@pytest.mark.parametrize("failure", [None, OSError("the pipe is gone")])
+async def test_what_fails_in_a_stopped_actor_brings_nobody_back(
+    nursery: trio.Nursery, failure: Exception | None
+) -> None:
+    actor = Echoing(failure)
+    failures: list[BaseException] = []
+    await nursery.start(supervise, actor, failures.append)
+    await trio.testing.wait_all_tasks_blocked()
+    actor.stop()
+    await actor.wait_ended()
+    assert failures == []
+    assert not actor.takes_mail
+
+
+async def test_a_failure_beside_a_cancellation_stays_at_the_border() -> None:
+    actor = Echoing(OSError("the pipe is gone"))
+    async with trio.open_nursery() as nursery:
+        await nursery.start(supervise, actor, lambda _: None)
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+
+
+async def test_an_actor_in_the_middle_of_a_message_is_not_at_rest(nursery: trio.Nursery) -> None:
+    counter = Counter()
+    await nursery.start(counter.run)
+    assert counter.is_at_rest()
+    nursery.start_soon(counter.ask, Slow())
+    await trio.testing.wait_all_tasks_blocked()
+    assert not counter.has_mail()
+    assert not counter.is_at_rest()
+    counter.gate.set()
+    await trio.testing.wait_all_tasks_blocked()
+    assert counter.is_at_rest()
