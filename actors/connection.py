@@ -41,6 +41,8 @@ class ClientConnection:
         self.version = ""
         self.capabilities = ClientCapabilities()
         self.subscriptions: set[str] = set()
+        self.greeted = False
+        """Whether the handshake is over."""
         self._connection = connection
         self._held: list[tuple[str, Frame]] | None = None
         self._limit = trio.Semaphore(CONCURRENT_REQUESTS)
@@ -71,8 +73,16 @@ class ClientConnection:
             self._held.append((channel, frame))
 
     def refreshed(self, channel: str) -> None:
-        if self._held is not None:
-            self._held = [(held, frame) for held, frame in self._held if held != channel]
+        """What came before the snapshot goes out before it: the client's own actions may be coming back there. In a
+        handshake there are none, and nothing may come before the answer.
+        """
+        if self._held is None:
+            return
+        before = [frame for held, frame in self._held if held == channel]
+        self._held = [(held, frame) for held, frame in self._held if held != channel]
+        if self.greeted:
+            for frame in before:
+                self._connection.outbox.push(frame)
 
     def hold(self) -> None:
         """From now on keep what is delivered; `release` sends it on."""

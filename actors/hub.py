@@ -11,7 +11,7 @@ envelopes that name the alias, with the same serverSeq.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from actors.door.outbox import Frame
@@ -26,10 +26,13 @@ class Subscriber(Protocol):
     """A connection as the hub sees it."""
 
     def deliver(self, channel: str, frame: Frame) -> None:
-        """Take `frame` for sending (`channel` is "" for what is no action). Must not wait and must not raise."""
+        """Take `frame` for sending. Must not wait and must not raise.
+
+        channel: "" for what no snapshot makes up for: notifications, rejections.
+        """
 
     def refreshed(self, channel: str) -> None:
-        """A snapshot of `channel` is being taken: what was delivered of it and not yet sent is in there."""
+        """A snapshot of `channel` is being taken: what was delivered of it before is in there."""
 
 
 class Published:
@@ -53,6 +56,9 @@ class Hub:
         self.server_seq = server_seq
         self.reserved = server_seq
         """Up to where numbers may be given out; the host raises it in time."""
+        self.low_at = -1
+        """The number at which `on_low` is called."""
+        self.on_low: Callable[[], None] = lambda: None
         self._window = window
         self._window_bytes = window_bytes
         self._kept: deque[Published] = deque()
@@ -61,9 +67,13 @@ class Hub:
         self._subscribers: dict[str, dict[Subscriber, None]] = {}
         self._aliases: dict[str, tuple[str, ...]] = {}
         self._alias_of: dict[str, str] = {}
+        self._dropped: dict[str, int] = {}
+        """Channels that are gone, and the number at which they went: one may be made again under the same URI."""
 
     def next_seq(self) -> int:
         self.server_seq += 1
+        if self.server_seq == self.low_at:
+            self.on_low()
         return self.server_seq
 
     def publish(
@@ -91,7 +101,7 @@ class Hub:
     def reject(self, to: Subscriber, channel: str, action: bytes, origin: ActionOrigin, reason: str) -> None:
         """Send a refused action back to its dispatcher alone; no state changed and it is never replayed."""
         rest = _rest(action, self.next_seq(), origin, reason)
-        to.deliver(channel, Frame(_HEAD + wire.encode(channel) + rest + _TAIL))
+        to.deliver("", Frame(_HEAD + wire.encode(channel) + rest + _TAIL))
 
     def notify(self, channel: str, payload: bytes) -> None:
         """Send a ready notification to everybody subscribed to `channel`; ephemeral, never replayed."""
@@ -129,6 +139,8 @@ class Hub:
             self._subscribers.pop(alias, None)
         self._kept = deque(kept for kept in self._kept if kept.channel != channel)
         self._kept_bytes = sum(len(kept.rest) for kept in self._kept)
+        self._dropped = {gone: seq for gone, seq in self._dropped.items() if seq > self._oldest_replayable}
+        self._dropped[channel] = self.server_seq
 
     def set_aliases(self, channel: str, aliases: Iterable[str]) -> None:
         """The other URIs under which `channel` may be subscribed to."""
@@ -140,16 +152,20 @@ class Hub:
         return self._alias_of.get(channel, channel)
 
     def can_replay(self, after: int) -> bool:
-        """Whether the window still holds everything behind serverSeq `after`."""
-        return after >= self._oldest_replayable
+        """Whether the window still holds everything behind serverSeq `after`. A number from the future is not ours."""
+        return self._oldest_replayable <= after <= self.server_seq
 
     def replay(self, channels: Iterable[str], after: int) -> list[bytes] | None:
-        """The envelopes of `channels` behind serverSeq `after`, in order; None when the window no longer holds all."""
+        """The envelopes of `channels` behind serverSeq `after`, in order; None when the window no longer holds all, or
+        a channel has gone meanwhile and is another one now.
+        """
         if not self.can_replay(after):
             return None
         wanted: dict[str, list[str]] = {}
         for channel in channels:
             wanted.setdefault(self.canonical(channel), []).append(channel)
+        if any(self._dropped.get(channel, -1) >= after for channel in wanted):
+            return None
         return [
             kept.envelope(channel)
             for kept in self._kept

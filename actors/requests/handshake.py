@@ -48,6 +48,7 @@ async def initialize(connection: ClientConnection, params: InitializeParams) -> 
         for channel in present(params.initial_subscriptions, [])
         if (snapshot := await _try_subscribe(connection, channel)) is not None
     ]
+    connection.greeted = True
     return InitializeResult(
         protocol_version=version,
         server_seq=host.env.hub.server_seq,
@@ -74,9 +75,11 @@ async def reconnect(connection: ClientConnection, params: ReconnectParams) -> Ra
     if replayed is None:
         if not all(snapshots.values()):  # The window moved on meanwhile.
             snapshots = await _resubscribe(connection, snapshots, quiet=False)
+        connection.greeted = True
         return Raw(b'{"type":"snapshot","snapshots":[' + b",".join(snapshots.values()) + b"]}")
     for channel in snapshots:
         connection.refreshed(channel)  # What is held of it is in the replay.
+    connection.greeted = True
     missing = [channel for channel in params.subscriptions if channel not in snapshots]
     return Raw(b'{"type":"replay","actions":[' + b",".join(replayed) + b'],"missing":' + wire.encode(missing) + b"}")
 
