@@ -57,6 +57,10 @@ class WatchersChanged(Message, frozen=True):
     channel: str
 
 
+class KeepOwed(Message, frozen=True):
+    """Try once more to keep what the store refused (`Channel.owes`)."""
+
+
 class _Staged(msgspec.Struct):
     """An action and the state it leads to, or why it was refused. `falls`: with the dispatch before it."""
 
@@ -133,6 +137,11 @@ class Channel(Generic[S]):
     @property
     def has_staged(self) -> bool:
         return bool(self._staged) or self._keep
+
+    @property
+    def owes(self) -> bool:
+        """Whether something public is not kept, since the store refused it; the next commit keeps it."""
+        return self._owed
 
     async def flush(self) -> bool:
         """Commit and publish all that is staged. False when the store could not keep it.

@@ -133,6 +133,8 @@ class Chat(ChatDispatch):
 
     async def settle(self) -> None:
         await self.channel.flush()
+        if self.channel.owes:
+            self._save_later()
         if self.channel.state is not self._reported:
             self._reported = self.channel.state
             self.session.post(("chat", self.name), ChatChanged(self.name, self._reported))
@@ -166,12 +168,15 @@ class Chat(ChatDispatch):
             self.channel.apply(message.action, keep=True)
         else:
             self.channel.apply(message.action, keep=False)
-        if not self.has_timer("save"):
-            self.set_timer("save", self.env.config.stream_save_interval_ms / 1000, SaveTail())
+        self._save_later()
 
     async def on_save_tail(self, _: SaveTail) -> None:
-        if self.is_busy():
+        if self.is_busy() or self.channel.owes:
             self.channel.write()
+
+    def _save_later(self) -> None:
+        if not self.has_timer("save"):
+            self.set_timer("save", self.env.config.stream_save_interval_ms / 1000, SaveTail())
 
     async def on_turn_ended(self, message: TurnEnded) -> None:
         if self.running is not None and self.running.turn_id == message.turn_id:

@@ -85,6 +85,13 @@ class SessionRemoved(Message, frozen=True):
     chats: tuple[str, ...]
 
 
+class SessionStays(Message, frozen=True):
+    """The session's records could not be deleted."""
+
+    session: str
+    summary: SessionSummary
+
+
 class GetClient(Order[Client], frozen=True):
     """The actor of a client id, made if it is not there, for one more connection that it hears of at once."""
 
@@ -137,6 +144,8 @@ class Host(Actor):
         self.watches = Watches(self)
         self._removing: set[str] = set()
         self._reserving = False
+        self._take_back: Callable[[], None] | None = None
+        """Undoes the settings that clients pushed and that are not kept yet."""
         self.channel: Channel[RootState] = Channel(
             uris.ROOT, root, hub=env.hub, store=env.store, reduce=reducer.apply, save=self._writes
         )
@@ -158,7 +167,7 @@ class Host(Actor):
         await self.settle()
 
     async def settle(self) -> None:
-        await self.channel.flush()
+        await self._flush()
         if self.env.hub.server_seq > self.env.hub.reserved - SEQUENCE_BLOCK // 2 and not self._reserving:
             self._reserving = True
             self.nursery.start_soon(self._reserve)
@@ -213,16 +222,22 @@ class Host(Actor):
         await self.ask(CreateSession(new))
 
     async def dispose_session(self, named: str) -> None:
-        """Stop and delete a session with its chats; nothing to do for an unknown one."""
+        """Stop and delete a session with its chats; nothing to do for an unknown one. Raises `InternalError` where
+        the store cannot delete it: then it is still there, its turn stopped."""
         uri = self.catalogue.find(uris.parse(named))
-        if uri is None:
+        summary = None if uri is None else self.catalogue.get(uri)
+        if uri is None or summary is None:
             return
         session = await self.ask(RemoveSession(uri))
         chats: Sequence[str] = ()
         if session is not None:
             chats = tuple(session.chats)
             await session.wait_ended()
-        await self.env.store.commit([sessions.delete(uri)])
+        try:
+            await self.env.store.commit([sessions.delete(uri)])
+        except StoreError as error:
+            await self.tell(SessionStays(uri, summary))
+            raise InternalError(f"{named} cannot be deleted: {error}") from None
         await self.tell(SessionRemoved(uri, tuple(chats)))
 
     # Channels: who owns one, awake or not.
@@ -311,7 +326,7 @@ class Host(Actor):
     # Messages.
 
     async def on_subscribe(self, message: Subscribe) -> bytes:
-        await self.channel.flush()
+        await self._flush()
         return self.channel.subscribe(message)
 
     async def on_watchers_changed(self, _: WatchersChanged) -> None:
@@ -323,10 +338,11 @@ class Host(Actor):
         assert isinstance(action, actions.RootConfigChanged)
         settings = self.env.settings
         try:
-            settings.push(action)
+            take_back = settings.push(action)
         except ValueError as error:
             self.channel.reject(message, str(error))
             return
+        self._take_back = self._take_back or take_back
         public = settings.public(action.config)
         if public != action.config:
             # A secret goes to the settings and to nobody else.
@@ -416,6 +432,11 @@ class Host(Actor):
         self._notify("root/sessionRemoved", {"channel": uris.ROOT, "session": message.session})
         self._count_active()
 
+    async def on_session_stays(self, message: SessionStays) -> None:
+        self._removing.discard(message.session)
+        self.catalogue.put(message.summary)
+        await self.on_wake(Wake(message.session))  # Its turn was stopped, and ends as interrupted.
+
     async def on_session_changed(self, message: SessionChanged) -> None:
         before = self.catalogue.get(message.session)
         if before is None:
@@ -448,7 +469,7 @@ class Host(Actor):
 
     async def on_list_terminals(self, _: ListTerminals) -> None:
         await self.on_terminals_moved(TerminalsMoved())
-        await self.channel.flush()
+        await self._flush()
 
     def wakeup_moved(self, chat: str, due: str | None) -> None:
         self.post(("wakeup", chat), WakeupMoved(chat, due))
@@ -485,6 +506,13 @@ class Host(Actor):
             self.channel.apply(actions.RootConfigChanged(config=values, replace=True), keep=True)
 
     # Helpers in the order they are used.
+
+    async def _flush(self) -> None:
+        """Settings take hold when they are pushed; those that the store then refuses are taken back."""
+        kept = await self.channel.flush()
+        take_back, self._take_back = self._take_back, None
+        if take_back is not None and not kept:
+            take_back()
 
     async def _start(self, session: Session) -> None:
         def failed(_: BaseException) -> None:

@@ -17,7 +17,7 @@ import trio
 from actors import history, log
 from actors.actor import Message, Order, supervise
 from actors.agents.interface import Agent, AgentError, WorkerPort
-from actors.channel import Channel, Dispatch, Subscribe, WatchersChanged
+from actors.channel import Channel, Dispatch, KeepOwed, Subscribe, WatchersChanged
 from actors.chat import Chat
 from actors.chat_messages import (
     BeginHostTurn,
@@ -42,7 +42,7 @@ from actors.session_record import (
     session_record,
     with_titles,
 )
-from actors.store import Write, documents
+from actors.store import StoreError, Write, documents
 from actors.store import chats as chat_records
 from actors.store import sessions as session_records
 from actors.titles import title_from
@@ -64,6 +64,9 @@ from ahp.state.session import ChatSummaryChanges, SessionState, SessionSummary
 from ahp.wire import present
 
 _log = log.get("session")
+
+_TRY_AGAIN = 5.0
+"""Seconds after which the store is asked again for what it refused."""
 
 
 class SessionChanged(Message, frozen=True):
@@ -197,6 +200,8 @@ class Session(SessionOrders):
     async def settle(self) -> None:
         await self.channel.flush()
         await self.annotations.flush()
+        if (self.channel.owes or self.annotations.owes) and not self.has_timer("owed"):
+            self.set_timer("owed", _TRY_AGAIN, KeepOwed())
         summary = self.summary()
         if summary != self._reported:
             self._reported = summary
@@ -243,6 +248,11 @@ class Session(SessionOrders):
             self.channel.apply(actions.SessionCreationFailed(error=message.error), keep=True)
         await self.channel.flush()
         self._ready.set()
+
+    async def on_keep_owed(self, _: KeepOwed) -> None:
+        for channel in (self.channel, self.annotations):
+            if channel.owes:
+                channel.write()
 
     async def on_subscribe(self, message: Subscribe) -> bytes:
         await self.settle()
@@ -307,10 +317,12 @@ class Session(SessionOrders):
         position = 1 + max((chat.position for chat in self.chats.values()), default=-1)
         kept = KeptChat(message.state, message.private, position)
         record = chat_record(self.uri, kept.state, kept.private, position)
-        self.channel.write(chat_records.put(record), *history.writes(uri, [], kept.state.turns))
+        try:
+            await self.env.store.commit([chat_records.put(record), *history.writes(uri, [], kept.state.turns)])
+        except StoreError as error:
+            raise InternalError(f"{uri} cannot be kept, so it was not made: {error}") from None
         self.channel.apply(actions.SessionChatAdded(summary=chat_reducer.summary_of(kept.state)), keep=True)
-        if not await self.channel.flush():
-            raise InternalError(f"{uri} cannot be kept, so it was not made; the host's log has the reason")
+        await self.channel.flush()
         chat = await self.start_chat(kept)
         if message.initial is not None:
             await chat.tell(BeginHostTurn(message.initial))
@@ -500,6 +512,8 @@ class Session(SessionOrders):
         channels = [self.uri, uris.annotations(self.uri), *self.chats]
         return (
             self._ready.is_set()
+            and not (self.channel.owes or self.annotations.owes)
+            and not any(chat.channel.owes for chat in self.chats.values())
             and not self.channel.next.active_clients
             and not any(hub.subscribers(channel) for channel in channels)
             and not any(chat.is_busy() for chat in self.chats.values())

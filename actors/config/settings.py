@@ -107,8 +107,8 @@ class Settings:
 
     # From clients.
 
-    def push(self, action: RootConfigChanged) -> None:
-        """Take a client's `root/configChanged`: all of it, or nothing.
+    def push(self, action: RootConfigChanged) -> Callable[[], None]:
+        """Take a client's `root/configChanged`: all of it, or nothing. What it answers takes it back.
 
         Raises ValueError with a sentence for the client: a wrong value, or a key that only a restart can change.
         After a `replace` the keys of the table that it does not name have the values of beneath again, and
@@ -125,6 +125,11 @@ class Settings:
                 self._push_one(key, value, pushed)
         if len(foreign) > FOREIGN_LIMIT:
             raise ValueError(f"the root config holds at most {FOREIGN_LIMIT} keys that are not this host's own")
+        before = self._pushed, self._foreign
+        self._take(pushed, foreign)
+        return lambda: self._take(*before)
+
+    def _take(self, pushed: dict[str, _Pushed], foreign: dict[str, JSON]) -> None:
         moved = [KEYS[name] for name in self._pushed.keys() | pushed.keys()]
         self._pushed, self._foreign = pushed, foreign
         if moved:
