@@ -99,9 +99,11 @@ class Peer:
     def send(self, message: dict[str, Any]) -> None:
         self.connection.send(json.dumps(message))
 
-    def wait_for(self, found: Callable[[dict[str, Any]], bool], seconds: float = PATIENCE) -> dict[str, Any]:
-        """The first message, past or to come, that `found` says yes to. Raises TimeoutError."""
-        at = 0
+    def wait_for(
+        self, found: Callable[[dict[str, Any]], bool], seconds: float = PATIENCE, since: int = 0
+    ) -> dict[str, Any]:
+        """The first message from number `since` on, past or to come, that `found` says yes to. Raises TimeoutError."""
+        at = since
         until = time.monotonic() + seconds
         while True:
             for message in self.got[at:]:
@@ -113,9 +115,9 @@ class Peer:
     def ask(self, method: str, channel: str = ROOT, **params: Any) -> Any:
         """The result of a request, or its error object under "error"."""
         self._number += 1
-        number = self._number
+        number, since = self._number, len(self.got)
         self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": {"channel": channel, **params}})
-        answer = self.wait_for(lambda message: message.get("id") == number and "method" not in message)
+        answer = self.wait_for(lambda m: m.get("id") == number and "method" not in m, since=since)
         return answer.get("result", answer)
 
     def initialize(self, client_id: str) -> Peer:
@@ -132,8 +134,11 @@ class Peer:
 
     def do(self, channel: str, type_: str, **fields: Any) -> dict[str, Any]:
         """Dispatch an action and wait until it is back: its envelope."""
+        since = len(self.got)
         origin = {"clientId": self.client_id, "clientSeq": self.dispatch(channel, type_, **fields)}
-        found = self.wait_for(lambda m: m.get("method") == "action" and m["params"].get("origin") == origin)
+        found = self.wait_for(
+            lambda m: m.get("method") == "action" and m["params"].get("origin") == origin, since=since
+        )
         envelope: dict[str, Any] = found["params"]
         return envelope
 
@@ -163,14 +168,11 @@ class Peer:
         return self.do(chat, "chat/turnStarted", turnId=turn, startedAt="2026-01-01T00:00:00.000Z", message=message)
 
     def wait_until_idle(self, chat: str) -> None:
-        """Wait until no turn runs and none is queued; calls that wait for a person are cancelled."""
-        while True:
-            state = self.state(chat)
-            active = state.get("activeTurn")
-            if active is None and not state.get("queuedMessages"):
-                return
-            if active is not None and any(p["kind"] == "toolCall" for p in active["responseParts"]):
+        """Wait until no turn runs; one that waits for a person is cancelled."""
+        while (active := self.state(chat).get("activeTurn")) is not None:
+            if any(part["kind"] == "toolCall" for part in active["responseParts"]):
                 self.do(chat, "chat/turnCancelled", turnId=active["id"], duration=1)
+            time.sleep(0.005)
 
     def ended(self, chat: str, turn: str) -> dict[str, Any]:
         """The turn, once it is over."""

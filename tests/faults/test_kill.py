@@ -38,41 +38,54 @@ def kill_at_random(home: Path, kills: int, *, seed: int) -> None:
     daemon = Daemon(home)
     killed = seen = 0
     desk = Desk("0")
-    for round_ in itertools.count():
-        if killed >= kills:
-            break
-        daemon.start()
-        if round_ % A_DESK == 0:
-            desk = Desk(str(round_))
-            with attached(daemon, "maker") as peer:
-                desk.set_up(peer)
-        hands = [Hand(number, round_, desk, daemon, chance.randrange(1 << 30)) for number in range(HANDS)]
-        for hand in hands:
-            hand.start()
-        time.sleep(chance.random() * chance.choice((0.05, 0.3, 0.8)))
-        daemon.kill()
-        killed += 1
-        for hand in hands:
-            hand.join()
-            hand.settle()
-        while chance.random() < 0.2 and killed < kills:
-            die_while_starting(daemon, chance.random() * 0.7)
+    try:
+        for round_ in itertools.count():
+            if killed >= kills:
+                break
+            daemon.start()
+            if round_ % A_DESK == 0:
+                desk = Desk(str(round_))
+                with attached(daemon, "maker") as peer:
+                    desk.set_up(peer)
+            hands = work(daemon, desk, round_, chance)
             killed += 1
-        ledger = Ledger(desk, hands)
-        seen += len(ledger.log)
-        daemon.start()
-        with attached(daemon, "checker") as peer:
-            assert peer.got[0]["result"]["serverSeq"] >= ledger.last, "serverSeq went back"
+            while chance.random() < 0.2:
+                die_while_starting(daemon, chance.random() * 0.7)
+                killed += 1
+            daemon.start()
+            ledger = Ledger(desk, hands)
+            seen += len(ledger.log)
             try:
-                ledger.check(peer)
-            except AssertionError as error:
+                look(daemon, desk, hands, ledger, round_)
+            except (AssertionError, TimeoutError) as error:
                 raise AssertionError(f"kill {killed}, seed {seed}: {error}") from error
-            for hand in hands:
-                come_back(daemon, desk, hand)
-            go_on(desk, hands, ledger, peer)
+            daemon.kill()
+            killed += 1
+    finally:
         daemon.kill()
-        killed += 1
     print(f"{killed} kills, {seen} actions seen")
+
+
+def work(daemon: Daemon, desk: Desk, round_: int, chance: random.Random) -> list[Hand]:
+    """Have hands work on the desk and kill the daemon under them."""
+    hands = [Hand(number, round_, desk, daemon, chance.randrange(1 << 30)) for number in range(HANDS)]
+    for hand in hands:
+        hand.start()
+    time.sleep(chance.random() * chance.choice((0.05, 0.3, 0.8)))
+    daemon.kill()
+    for hand in hands:
+        hand.join()
+        hand.settle()
+    return hands
+
+
+def look(daemon: Daemon, desk: Desk, hands: list[Hand], ledger: Ledger, round_: int) -> None:
+    with attached(daemon, "checker") as peer:
+        assert peer.got[0]["result"]["serverSeq"] >= ledger.last, "serverSeq went back"
+        ledger.check(peer)
+        for hand in hands:
+            come_back(daemon, desk, hand)
+        go_on(desk, ledger, peer, round_)
 
 
 def die_while_starting(daemon: Daemon, seconds: float) -> None:
@@ -95,7 +108,7 @@ def come_back(daemon: Daemon, desk: Desk, hand: Hand) -> None:
             assert [snapshot["resource"] for snapshot in answer["snapshots"]] == desk.channels
 
 
-def go_on(desk: Desk, hands: list[Hand], ledger: Ledger, peer: Peer) -> None:
+def go_on(desk: Desk, ledger: Ledger, peer: Peer, round_: int) -> None:
     """Every chat takes the next turn; a turn dispatched again by a client that never heard of it is one turn."""
     for chat in desk.chats:
         for action in ledger.unheard[chat]:
@@ -103,7 +116,7 @@ def go_on(desk: Desk, hands: list[Hand], ledger: Ledger, peer: Peer) -> None:
                 again = {name: value for name, value in action.items() if name != "type"}
                 peer.do(chat, "chat/turnStarted", **again)
                 peer.wait_until_idle(chat)
-        name = f"next-{ledger.last}"
+        name = f"next-{round_}"
         assert "rejectionReason" not in peer.say(chat, name, name)
         peer.wait_until_idle(chat)
         turns = [turn["id"] for turn in peer.state(chat)["turns"]]
