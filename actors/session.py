@@ -242,7 +242,7 @@ class Session(SessionOrders):
             if message.worktree is not None:
                 self.private = msgspec.structs.replace(self.private, worktrees=(message.worktree,))
             folders = message.state.working_directories
-            self.channel.amend(wire.replace(self.channel.next, working_directories=folders), keep=True)
+            self.channel.amend(lambda state: wire.replace(state, working_directories=folders), keep=True)
             self.channel.apply(actions.SessionReady(), keep=True)
         elif message.error is not None:
             self.channel.apply(actions.SessionCreationFailed(error=message.error), keep=True)
@@ -276,7 +276,7 @@ class Session(SessionOrders):
         self.channel.apply(message.action, keep=True, dispatch=message)
         default = present(self.channel.next.default_chat, None)
         if isinstance(message.action, actions.SessionTitleChanged) and default is not None:
-            self.channel.apply_consequence(_titled(default, message.action.title))
+            self.channel.apply_if_kept(_titled(default, message.action.title))
         follow = _FOLLOW.get(wire.tag_of(message.action))
         if follow is not None and await self.channel.flush():
             await follow(self, message.action)
@@ -412,12 +412,12 @@ class Session(SessionOrders):
             channel.reject(message, reason)
             return
         channel.apply(message.action, keep=True, dispatch=message)
-        self._count_annotations(channel.next)
+        self.count_annotations()
 
-    def _count_annotations(self, state: AnnotationsState) -> None:
-        counts = self._annotation_counts(state)
+    def count_annotations(self) -> None:
+        counts = self._annotation_counts(self.annotations.next)
         if present(self.channel.next.annotations, None) != counts:
-            self.channel.amend(wire.replace(self.channel.next, annotations=counts), keep=True)
+            self.channel.amend(lambda state: wire.replace(state, annotations=counts), keep=True)
 
     def _annotation_counts(self, state: AnnotationsState) -> AnnotationsSummary:
         entries = sum(len(annotation.entries) for annotation in state.annotations)
@@ -435,10 +435,8 @@ class Session(SessionOrders):
 
     def aggregate(self) -> None:
         """Status, activity and changes over the chats. No action carries them: they reach clients by the summary."""
-        state = self.channel.next
-        after = session_views.aggregate(state)
-        if after != state:
-            self.channel.amend(after, keep=True)
+        if session_views.aggregate(self.channel.next) is not self.channel.next:
+            self.channel.amend(session_views.aggregate, keep=True)
 
     def _sync_inputs(self, chat: str, state: ChatState) -> None:
         """`inputNeeded` mirrors what waits for a person in every chat (digest 3, Client-provided tools)."""

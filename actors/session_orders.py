@@ -25,8 +25,12 @@ from actors.workspace import worktrees
 from actors.workspace.folders import paths_of
 from ahp import uris
 from ahp.actions import session as actions
+from ahp.actions.annotations import AnnotationsAction
 from ahp.jsonrpc import InvalidParams, NotFound, RpcError
+from ahp.reducers import annotations as annotations_reducer
+from ahp.reducers import annotations_rules
 from ahp.reducers import chat as chat_reducer
+from ahp.state.annotations import AnnotationsState
 from ahp.state.chat import ChatState, MessageOrigin
 from ahp.state.chat import Message as ChatMessage
 from ahp.state.session import SessionState
@@ -52,6 +56,15 @@ class SetMeta(Order[None], frozen=True):
     """Change the session's `_meta` by `change`, which gets what is there and answers what shall be."""
 
     change: Callable[[dict[str, JSON]], dict[str, JSON]]
+
+
+class ChangeAnnotations(Order[None], frozen=True):
+    """Change the session's annotations as clients' actions do: `change` sees them and answers the actions to take.
+
+    Raises `InvalidParams` where one of them may not be applied; then none is.
+    """
+
+    change: Callable[[AnnotationsState], Sequence[AnnotationsAction]]
 
 
 class ChangeWorkspace(Message, frozen=True):
@@ -115,6 +128,7 @@ class SessionOrders(Actor):
     env: Environment
     private: SessionPrivate
     channel: Channel[SessionState]
+    annotations: Channel[AnnotationsState]
     chats: dict[str, Chat]
 
     @property
@@ -130,6 +144,8 @@ class SessionOrders(Actor):
     def stop_chat(self, uri: str) -> None: ...
     @abstractmethod
     def aggregate(self) -> None: ...
+    @abstractmethod
+    def count_annotations(self) -> None: ...
 
     # Titles, marks, meta.
 
@@ -149,6 +165,20 @@ class SessionOrders(Actor):
         if after != present(self.channel.next.meta, {}):
             self.channel.apply(actions.SessionMetaChanged(meta=after or UNSET), keep=True)
             await self.channel.flush()
+
+    async def on_change_annotations(self, message: ChangeAnnotations) -> None:
+        state = self.annotations.next
+        changes = message.change(state)
+        for action in changes:
+            reason = annotations_rules.refusal(state, action, "")
+            if reason is not None:
+                raise InvalidParams(reason)
+            state = annotations_reducer.apply(state, action)
+        for action in changes:
+            self.annotations.apply(action, keep=True)
+        if changes:
+            self.count_annotations()
+            await self.annotations.flush()
 
     # Folders. Git takes its time, so it works in a task beside the mailbox and reports back.
 

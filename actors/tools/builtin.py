@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from actors.tools import session_context, session_reading, session_starting, session_writing, wakeup
+from actors.tools import (
+    artifacts,
+    comments,
+    session_context,
+    session_reading,
+    session_starting,
+    session_writing,
+    wakeup,
+)
 from actors.tools.tool import Tool
 
 _SESSION_ORDER = (
@@ -28,4 +36,4 @@ def host_tools() -> list[Tool]:
     """Every tool that comes with the host."""
     session = [*session_reading.TOOLS, *session_context.TOOLS, *session_starting.TOOLS, *session_writing.TOOLS]
     session.sort(key=lambda tool: _SESSION_ORDER.index(tool.name))
-    return [*session, *wakeup.TOOLS]
+    return [*session, *artifacts.TOOLS, *comments.TOOLS, *wakeup.TOOLS]
