@@ -5,6 +5,7 @@ from __future__ import annotations
 from actors.tools import (
     artifacts,
     comments,
+    reaching,
     session_context,
     session_reading,
     session_starting,
@@ -36,4 +37,4 @@ def host_tools() -> list[Tool]:
     """Every tool that comes with the host."""
     session = [*session_reading.TOOLS, *session_context.TOOLS, *session_starting.TOOLS, *session_writing.TOOLS]
     session.sort(key=lambda tool: _SESSION_ORDER.index(tool.name))
-    return [*session, *artifacts.TOOLS, *comments.TOOLS, *wakeup.TOOLS]
+    return [*session, *artifacts.TOOLS, *comments.TOOLS, *reaching.TOOLS, *wakeup.TOOLS]
