@@ -30,7 +30,7 @@ async def result_of(model: Model, turn: str) -> dict[str, Any]:
     return done
 
 
-async def test_a_file_of_the_session_is_read_and_no_other(tmp_path: Path, autojump_clock: Any) -> None:
+async def test_a_file_of_the_session_is_read_and_no_other(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     async with calling(tmp_path / "home") as at:
         model = await in_folder(at, tmp_path / "work")
