@@ -62,11 +62,14 @@ class KeepOwed(Message, frozen=True):
 
 
 class _Staged(msgspec.Struct):
-    """An action and the state it leads to, or why it was refused. `falls`: with the dispatch before it."""
+    """One step: how it changes the state, the state it leads to, and what is published of it (None: nothing).
 
-    action: Wire
-    raw: bytes
+    refusal: why the client's action in `dispatch` is refused. falls: it is dropped where it cannot be kept.
+    """
+
+    change: Callable[[Any], Any]
     state: Any
+    raw: bytes | None
     dispatch: Dispatch | None = None
     refusal: str | None = None
     falls: bool = False
@@ -99,27 +102,28 @@ class Channel(Generic[S]):
         self._keep = False
         self._owed = False
         self._writes: list[Write] = []
+        self._writes_that_fall: list[Write] = []
 
     def apply(self, action: Wire, *, keep: bool, dispatch: Dispatch | None = None) -> None:
         """Stage `action`. `keep`: it is committed before it is published. `dispatch`: the client's, echoed as sent."""
-        self.next = self._reduce(self.next, action)
         self._keep |= keep
         raw = wire.encode(action) if dispatch is None else dispatch.raw
-        self._staged.append(_Staged(action, raw, self.next, dispatch))
+        self._stage(lambda state: self._reduce(state, action), raw, dispatch)
 
-    def apply_consequence(self, action: Wire) -> None:
-        """Stage what follows from the client's action staged last: kept in the same commit, or refused with it."""
-        self.next = self._reduce(self.next, action)
-        self._staged.append(_Staged(action, wire.encode(action), self.next, falls=True))
+    def apply_if_kept(self, action: Wire, *writes: Write) -> None:
+        """Stage `action`, committed with `writes`: kept, or dropped as if it had never been.
 
-    def amend(self, state: S, *, keep: bool) -> None:
+        For what follows from the client's action before it, which is refused then, and for what `flush` answers to.
+        """
+        self._keep = True
+        self._writes_that_fall.extend(writes)
+        self._stage(lambda state: self._reduce(state, action), wire.encode(action))
+        self._staged[-1].falls = True
+
+    def amend(self, change: Callable[[S], S], *, keep: bool) -> None:
         """Change what no action carries (a chat's title, a session's status bits): for snapshots to come."""
-        self.next = state
         self._keep |= keep
-        if self._staged:
-            self._staged[-1].state = state
-        elif not keep:
-            self.state = state
+        self._stage(change, None)
 
     def write(self, *writes: Write) -> None:
         """Commit `writes` together with what is staged."""
@@ -128,11 +132,16 @@ class Channel(Generic[S]):
 
     def announce(self, action: Wire) -> None:
         """Publish `action` without applying it: paging that other clients need and this state already has."""
-        self._staged.append(_Staged(action, wire.encode(action), self.next))
+        self._stage(_same, wire.encode(action))
 
     def reject(self, dispatch: Dispatch, reason: str) -> None:
         """Tell the dispatcher that its action was refused. What was staged before it goes out first."""
-        self._staged.append(_Staged(dispatch.action, dispatch.raw, self.next, dispatch, reason))
+        self._stage(_same, dispatch.raw, dispatch)
+        self._staged[-1].refusal = reason
+
+    def _stage(self, change: Callable[[S], S], raw: bytes | None, dispatch: Dispatch | None = None) -> None:
+        self.next = change(self.next)
+        self._staged.append(_Staged(change, self.next, raw, dispatch))
 
     @property
     def has_staged(self) -> bool:
@@ -146,14 +155,14 @@ class Channel(Generic[S]):
     async def flush(self) -> bool:
         """Commit and publish all that is staged. False when the store could not keep it.
 
-        Then clients' actions are refused with the reason and undone; the host's own stand (the model has said
-        what it said), and what was to be kept of them goes with the next commit.
+        Then clients' actions are refused with the reason and undone, with what falls with them; the host's own stand
+        (the model has said what it said), and what was to be kept of them goes with the next commit.
         """
         if not self.has_staged:
             return True
         kept = True
-        if self._keep or self._owed:
-            writes = [*self._writes, *self._save(self._kept, self.next)]
+        if self._keep:
+            writes = [*self._writes, *self._writes_that_fall, *self._save(self._kept, self.next)]
             try:
                 await self._store.commit(writes)
             except StoreError as error:
@@ -163,6 +172,7 @@ class Channel(Generic[S]):
             else:
                 self._writes.clear()
                 self._kept = self.next
+            self._writes_that_fall.clear()
             self._owed = not kept
             self._keep = False
         self._publish()
@@ -175,20 +185,19 @@ class Channel(Generic[S]):
             if staged.dispatch is not None:
                 staged.refusal = staged.refusal or reason
             else:
-                self.next = self._reduce(self.next, staged.action)
-                staged.state = self.next
+                staged.state = self.next = staged.change(self.next)
 
     def _publish(self) -> None:
         for staged in self._staged:
             dispatch = staged.dispatch
             if dispatch is not None and staged.refusal is not None:
                 self._hub.reject(dispatch.sender, dispatch.named, dispatch.raw, dispatch.origin, staged.refusal)
-            else:
-                self.state = staged.state
-                if dispatch is None:
-                    self._hub.publish(self.uri, staged.raw)
-                else:
-                    self._hub.publish(self.uri, staged.raw, dispatch.origin, (dispatch.sender, dispatch.named))
+                continue
+            self.state = staged.state
+            if dispatch is not None:
+                self._hub.publish(self.uri, dispatch.raw, dispatch.origin, (dispatch.sender, dispatch.named))
+            elif staged.raw is not None:
+                self._hub.publish(self.uri, staged.raw)
         self._staged.clear()
         self.state = self.next
 
@@ -200,3 +209,7 @@ class Channel(Generic[S]):
         body = wire.encode(self.state if state is None else state)
         head = b'{"resource":' + wire.encode(message.named) + b',"state":' + body
         return head + b',"fromSeq":' + str(self._hub.server_seq).encode() + b"}"
+
+
+def _same(state: S) -> S:
+    return state

@@ -212,7 +212,7 @@ class Chat(ChatDispatch):
         await self.channel.flush()
 
     async def on_set_title(self, message: SetTitle) -> None:
-        self.channel.amend(wire.replace(self.channel.next, title=message.title), keep=True)
+        self.channel.amend(lambda state: wire.replace(state, title=message.title), keep=True)
 
     async def on_set_position(self, message: SetPosition) -> None:
         self.position = message.position
@@ -239,7 +239,8 @@ class Chat(ChatDispatch):
             await self.begin_turn(message.message, message.principal)
 
     async def on_begin_worker_turn(self, message: BeginWorkerTurn) -> RunningTurn:
-        turn = self._apply_turn_started(message.message)
+        turn, started = self._new_turn(message.message)
+        self.channel.apply(started, keep=True)
         self.running = self._new_running(turn)
         return self.running
 
@@ -247,7 +248,8 @@ class Chat(ChatDispatch):
 
     async def begin_turn(self, message: ChatMessage, principal: str | None) -> bool:
         fresh = not self.channel.next.turns
-        turn = self._apply_turn_started(message)
+        turn, started = self._new_turn(message)
+        self.channel.apply(started, keep=True)
         if not await self.channel.flush():
             self._give_up(turn.turn_id)
             return False
@@ -359,24 +361,19 @@ class Chat(ChatDispatch):
             return
         first = queued[0]
         fresh = not self.channel.next.turns
-        self.channel.apply(actions.ChatPendingMessageRemoved(kind="queued", id=first.id), keep=True)
-        turn = self._apply_turn_started(first.message, queued=first.id)
+        turn, started = self._new_turn(first.message, queued=first.id)
+        self.channel.apply_if_kept(actions.ChatPendingMessageRemoved(kind="queued", id=first.id))
+        self.channel.apply_if_kept(started)
         if await self.channel.flush():
             self.start_turn(turn, first=fresh)
-        else:
-            self._give_up(turn.turn_id)
 
-    def _apply_turn_started(self, message: ChatMessage, queued: str | None = None) -> TurnInput:
-        """Stage the start of a turn that this host begins, under an id of its own."""
+    def _new_turn(self, message: ChatMessage, queued: str | None = None) -> tuple[TurnInput, actions.ChatTurnStarted]:
+        """A turn that this host begins, under an id of its own."""
         turn = TurnInput(turn_id=str(uuid.uuid4()), message=message)
         started_at = self.env.clock.iso()
-        self.channel.apply(
-            actions.ChatTurnStarted(
-                turn_id=turn.turn_id, started_at=started_at, message=message, queued_message_id=queued or UNSET
-            ),
-            keep=True,
+        return turn, actions.ChatTurnStarted(
+            turn_id=turn.turn_id, started_at=started_at, message=message, queued_message_id=queued or UNSET
         )
-        return turn
 
     def _give_up(self, turn_id: str) -> None:
         error = AgentError("The store cannot keep this turn, so it was not begun.", error_type="store")
@@ -444,7 +441,7 @@ class Chat(ChatDispatch):
 
     def _writes(self, before: ChatState, after: ChatState) -> list[Write]:
         return [
-            chat_records.put(chat_record(self.session.uri, after, self.private, self.position)),
+            chat_records.update(chat_record(self.session.uri, after, self.private, self.position)),
             *history.writes(self.name, before.turns, after.turns),
         ]
 

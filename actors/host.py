@@ -143,7 +143,6 @@ class Host(Actor):
         self.terminals = Terminals(self)
         self.watches = Watches(self)
         self._removing: set[str] = set()
-        self._reserving = False
         self._take_back: Callable[[], None] | None = None
         """Undoes the settings that clients pushed and that are not kept yet."""
         self.channel: Channel[RootState] = Channel(
@@ -156,6 +155,8 @@ class Host(Actor):
         self.env.tools.on_change = self._tools_changed
         self.env.tools.host = self
         self.env.settings.subscribe(self._config_changed)
+        self.env.hub.on_low = lambda: self.nursery.start_soon(self._reserve)
+        self.env.hub.low_at = self.env.hub.reserved - SEQUENCE_BLOCK // 2
         await self.on_agents_moved(AgentsMoved())
         await self.terminals.restore()
         for record in await self.env.store.read(chat_records.with_active_turn()):
@@ -168,17 +169,16 @@ class Host(Actor):
 
     async def settle(self) -> None:
         await self._flush()
-        if self.env.hub.server_seq > self.env.hub.reserved - SEQUENCE_BLOCK // 2 and not self._reserving:
-            self._reserving = True
-            self.nursery.start_soon(self._reserve)
 
     async def _reserve(self) -> None:
+        """Half a block before the numbers run out, and again and again where the store cannot reserve more."""
+        hub = self.env.hub
         try:
-            self.env.hub.reserved = (await sequence.reserve(self.env.store, SEQUENCE_BLOCK))[-1]
+            hub.reserved = (await sequence.reserve(self.env.store, SEQUENCE_BLOCK))[-1]
+            hub.low_at = hub.reserved - SEQUENCE_BLOCK // 2
         except StoreError as error:
             _log.error("no sequence numbers reserved", error=str(error))
-        finally:
-            self._reserving = False
+            hub.low_at = hub.server_seq + SEQUENCE_BLOCK // 100
 
     # Connections: called by the door, one task each.
 
@@ -196,6 +196,8 @@ class Host(Actor):
 
     def tell_later(self, actor: Actor, message: Message) -> None:
         """Tell `actor` from a task of the host's, for whoever may not wait; nothing to do where it has ended."""
+        if self.was_stopped:
+            return
 
         async def tell() -> None:
             with contextlib.suppress(ActorGone):

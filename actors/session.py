@@ -312,7 +312,7 @@ class Session(SessionOrders):
 
     async def on_create_chat(self, message: CreateChat) -> None:
         uri = message.state.resource
-        if uri in self._host.chats:
+        if uri in self._host.chats or await self.env.store.read(chat_records.find(uri)) is not None:
             raise InvalidParams(f"{uri} is in use: choose another URI for the new chat")
         position = 1 + max((chat.position for chat in self.chats.values()), default=-1)
         kept = KeptChat(message.state, message.private, position)
@@ -332,16 +332,18 @@ class Session(SessionOrders):
             raise NotFound(f"{message.chat} is no chat of {self.uri}")
         if len(self.chats) == 1:
             raise InvalidParams(f"{message.chat} is the session's only chat: dispose the session instead")
-        self.stop_chat(message.chat)
-        self.channel.write(chat_records.delete(message.chat))
         if present(self.channel.next.default_chat, None) == message.chat:
-            following = next(iter(self.chats))
-            self.channel.apply(actions.SessionDefaultChatChanged(default_chat=following), keep=True)
+            following = next(uri for uri in self.chats if uri != message.chat)
+            self.channel.apply_if_kept(actions.SessionDefaultChatChanged(default_chat=following))
         for request in present(self.channel.next.input_needed, []):
             if request.chat == message.chat:
-                self.channel.apply(actions.SessionInputNeededRemoved(id=request.id), keep=False)
-        self.channel.apply(actions.SessionChatRemoved(chat=message.chat), keep=True)
-        await self.channel.flush()
+                self.channel.apply_if_kept(actions.SessionInputNeededRemoved(id=request.id))
+        self.channel.apply_if_kept(actions.SessionChatRemoved(chat=message.chat), chat_records.delete(message.chat))
+        if not await self.channel.flush():
+            raise InternalError(
+                f"{message.chat} cannot be deleted, so it is still there; the host's log has the reason"
+            )
+        self.stop_chat(message.chat)
         self.env.hub.drop_channel(message.chat)
         self.aggregate()
 
@@ -365,7 +367,7 @@ class Session(SessionOrders):
         From the look at the mailboxes to closing them there is no checkpoint, so no message is lost between.
         """
         await self.settle()
-        if not self._is_idle() or self.has_mail() or any(chat.has_mail() for chat in self.chats.values()):
+        if not self._is_idle() or self.has_mail() or not all(chat.is_at_rest() for chat in self.chats.values()):
             return False
         for actor in (*self.chats.values(), self):
             actor.stop()

@@ -280,7 +280,9 @@ class SessionOrders(Actor):
         for uri in message.chats:
             if uri not in self.chats:
                 raise NotFound(f"{uri} is no chat of {self.uri}")
-        busy = next((uri for uri in message.chats if self.chats[uri].is_busy() or self.chats[uri].has_mail()), None)
+        busy = next(
+            (uri for uri in message.chats if self.chats[uri].is_busy() or not self.chats[uri].is_at_rest()), None
+        )
         if busy is not None:
             raise InvalidParams(f"{busy} is busy: try again when its turn has ended")
         kept = [

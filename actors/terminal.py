@@ -337,7 +337,7 @@ class Terminal(Actor):
                 break
             kept.append(_cut(part, room))
             room -= _size(part)
-        self.channel.amend(wire.replace(self.channel.next, content=kept[::-1]), keep=False)
+        self.channel.amend(lambda state: wire.replace(state, content=kept[::-1]), keep=False)
 
     def _writes(self, _: TerminalState, after: TerminalState) -> list[Write]:
         return [documents.put(TERMINAL, self.name, wire.encode(after))]

@@ -22,6 +22,7 @@ __all__ = [
     "of_session",
     "privates",
     "put",
+    "update",
     "with_active_turn",
     "with_wakeups",
 ]
@@ -52,26 +53,30 @@ _active = msgspec.json.Decoder(_Active)
 
 def put(record: ChatRecord) -> Write:
     """Keep `record`, new or changed. Its session must be kept already."""
+    return _write(
+        record,
+        """INSERT INTO chats (uri, session_id, position, wake_at, is_active, private, state)
+           VALUES (:uri, :session_id, :position, :wake_at, :is_active, :private, :state)
+           ON CONFLICT (uri) DO UPDATE SET session_id = excluded.session_id, position = excluded.position,
+             wake_at = excluded.wake_at, is_active = excluded.is_active, private = excluded.private,
+             state = excluded.state""",
+    )
 
+
+def update(record: ChatRecord) -> Write:
+    """Keep a changed `record`; nothing where the chat is gone, so that a late save brings no deleted chat back."""
+    return _write(
+        record,
+        """UPDATE chats SET session_id = :session_id, position = :position, wake_at = :wake_at, is_active = :is_active,
+             private = :private, state = :state WHERE uri = :uri""",
+    )
+
+
+def _write(record: ChatRecord, sql: str) -> Write:
     def run(connection: sqlite3.Connection) -> None:
         # The state is looked into here, not where the write is made: this is the thread that may take its time.
         is_active = bytes(_active.decode(record.state).active_turn) != b"null"
-        connection.execute(
-            """INSERT INTO chats (uri, session_id, position, wake_at, is_active, private, state)
-               VALUES (?, ?, ?, ?, ?, ?, ?)
-               ON CONFLICT (uri) DO UPDATE SET session_id = excluded.session_id, position = excluded.position,
-                 wake_at = excluded.wake_at, is_active = excluded.is_active, private = excluded.private,
-                 state = excluded.state""",
-            (
-                record.uri,
-                record.session_id,
-                record.position,
-                record.wake_at,
-                int(is_active),
-                record.private,
-                record.state,
-            ),
-        )
+        connection.execute(sql, {**msgspec.structs.asdict(record), "is_active": int(is_active)})
 
     return Write(run, ("chat", record.uri))
 

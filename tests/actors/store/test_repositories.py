@@ -259,3 +259,15 @@ async def test_no_number_is_reserved_twice_even_across_a_restart(store_path: Pat
 async def _with_turns(store: Store, uri: str, count: int) -> None:
     appended = [turns.append(uri, number, f"t{number}", b"{}") for number in range(count)]
     await store.commit([sessions.put(session()), chats.put(chat(uri)), *appended])
+
+
+async def test_a_late_save_brings_no_deleted_chat_back(tmp_path: Path) -> None:
+    async with open_store(tmp_path / "ahpd.db") as store:
+        await store.commit([sessions.put(session()), chats.put(chat("c1"))])
+        await store.commit([chats.update(chat("c1", state=b'{"title":"new"}'))])
+        kept = await store.read(chats.load("c1"))
+        assert kept is not None
+        assert kept.state == b'{"title":"new"}'
+        await store.commit([chats.delete("c1")])
+        await store.commit([chats.update(chat("c1"))])
+        assert await store.read(chats.load("c1")) is None
