@@ -35,8 +35,6 @@ def test_its_console_blocks_run_as_written(tmp_path: Path) -> None:
         for command, output in shown:
             assert AHPD in command
             line = command.replace(AHPD, here)
-            done = subprocess.run(
-                line, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
-            )
-            assert run.returncode == 0, run.stderr
-            assert DATE.sub("DATE", run.stdout) == DATE.sub("DATE", output)
+            ran = subprocess.run(line, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+            assert ran.returncode == 0, ran.stderr
+            assert DATE.sub("DATE", ran.stdout) == DATE.sub("DATE", output)

@@ -25,6 +25,7 @@ _VERBS = {
     "config": ("actors.cli.configure", "configure"),
     "token": ("actors.cli.token", "token"),
     "sessions": ("actors.cli.sessions", "sessions"),
+    "audit": ("actors.cli.audit", "audit"),
     "chat": ("actors.cli.chat", "chat"),
 }
 _STARTING = frozenset({"start", "restart", "doctor"})

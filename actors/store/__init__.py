@@ -7,7 +7,8 @@
 Imports no actor, and of `ahp` nothing but `wire`.
 """
 
-from actors.store import chats, clients, documents, sequence, sessions, turns
+from actors.store import audit, chats, clients, documents, sequence, sessions, turns
+from actors.store.audit import AuditRecord
 from actors.store.chats import ChatRecord
 from actors.store.clients import ClientRecord
 from actors.store.database import Durability, Store, open_store
@@ -25,6 +26,7 @@ from actors.store.turns import TurnRecord
 from actors.store.write import Query, Write
 
 __all__ = [
+    "AuditRecord",
     "CatalogueEntry",
     "ChatRecord",
     "ClientRecord",
@@ -41,6 +43,7 @@ __all__ = [
     "TurnRecord",
     "Write",
     "WriteFailed",
+    "audit",
     "chats",
     "clients",
     "documents",

@@ -59,6 +59,17 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE TABLE sequence (mark INTEGER NOT NULL)",
         "INSERT INTO sequence (mark) VALUES (0)",
     ),
+    (
+        """CREATE TABLE audit (
+             id INTEGER PRIMARY KEY,
+             at TEXT NOT NULL,
+             tool TEXT NOT NULL,
+             session TEXT,
+             chat TEXT,
+             person TEXT,
+             outcome TEXT NOT NULL,
+             ms INTEGER NOT NULL)""",
+    ),
 )
 """Each migration: the statements that lead from the version before it to its own number (the first is 1)."""
 

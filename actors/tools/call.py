@@ -16,6 +16,7 @@ import trio
 
 from actors import log
 from actors.actor import ActorGone
+from actors.store import AuditRecord, StoreError, audit
 from actors.tools.tool import Tool, ToolRefusal
 from actors.turn import RunningTurn, failure
 from ahp import wire
@@ -75,19 +76,32 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
 
 async def dispatch(call: ToolCall, tool_input: JSON) -> ToolCallResult:
     """Run the call. A refusal and a failure are results with `success` false and a sentence, never an exception."""
-    began = trio.current_time()
-    result = await _result(call, tool_input)
-    outcome = "ok" if result.success else "refused"
-    _log.info(
-        "tool call",
+    at, began, outcome = call.host.env.clock.iso(), trio.current_time(), "cancelled"
+    try:
+        result = await _result(call, tool_input)
+        outcome = "ok" if result.success else "refused"
+    finally:
+        # Also when the turn is cancelled: what a tool has done is done.
+        with trio.CancelScope(shield=True):
+            await _audit(call, at, outcome, round((trio.current_time() - began) * 1000))
+    return result
+
+
+async def _audit(call: ToolCall, at: str, outcome: str, ms: int) -> None:
+    record = AuditRecord(
+        at=at,
         tool=call.tool.name,
         session=None if call.session is None else call.session.uri,
         chat=None if call.chat is None else call.chat.name,
         person=call.caller.principal,
         outcome=outcome,
-        ms=round((trio.current_time() - began) * 1000),
+        ms=ms,
     )
-    return result
+    _log.info("tool call", **msgspec.structs.asdict(record))
+    try:
+        await call.host.env.store.commit([audit.put(record)])
+    except StoreError as error:
+        _log.error("audit line not kept", tool=record.tool, error=str(error))
 
 
 async def _result(call: ToolCall, tool_input: JSON) -> ToolCallResult:
