@@ -178,6 +178,10 @@ class Channel(Generic[S]):
         self._publish()
         return kept
 
+    def save_soon(self) -> None:
+        """Keep what is public with the store's next commit, its last at the latest; for an owner that ends."""
+        self._store.save_soon(write for write in self._save(self._kept, self.state) if write.key is not None)
+
     def _refuse(self, reason: str) -> None:
         self.next = self.state
         self._staged = [staged for staged in self._staged if not staged.falls]

@@ -100,6 +100,7 @@ class Chat(ChatDispatch):
         self._tools_stale = False
         self._jobs_in, self._jobs = trio.open_memory_channel[Callable[[], Awaitable[None]]](float("inf"))
         self._reported: ChatState | None = None
+        self._owed = False
         self.after_turn: dict[str, Message] = {}
 
     # Life.
@@ -113,7 +114,7 @@ class Chat(ChatDispatch):
     def agent(self) -> Agent:
         """The backend of this chat: its session's, unless it was started on another."""
         own = self.private.agent
-        return self.session.agent if own is None else self.env.agents.find(own)
+        return self.session.agent if own is None else self.env.agents.of_kept(own)
 
     @property
     def owner(self) -> SessionView:
@@ -135,6 +136,9 @@ class Chat(ChatDispatch):
         await self.channel.flush()
         if self.channel.owes:
             self._save_later()
+        elif self._owed:
+            self.session.post("settled", WatchersChanged(self.name))  # It may sleep now.
+        self._owed = self.channel.owes
         if self.channel.state is not self._reported:
             self._reported = self.channel.state
             self.session.post(("chat", self.name), ChatChanged(self.name, self._reported))
@@ -147,6 +151,11 @@ class Chat(ChatDispatch):
         finally:
             with trio.move_on_after(5, shield=True):
                 await self._close_backend()
+
+    def teardown(self) -> None:
+        """Stopped in the middle of a turn: what has arrived is kept all the same."""
+        if self.is_busy():
+            self.channel.save_soon()
 
     def is_busy(self) -> bool:
         return self.running is not None or present(self.channel.state.active_turn, None) is not None

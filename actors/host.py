@@ -7,27 +7,29 @@ sessions; sessions, chats and terminals leave facts here.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from actors import log
-from actors.actor import Actor, ActorGone, Message, Order, supervise
+from actors.actor import Actor, ActorGone, Message, Order, Reply, supervise
 from actors.catalogue import Catalogue
 from actors.channel import Channel, Dispatch, Subscribe, WatchersChanged
 from actors.chat import Chat
 from actors.chat_messages import ToolsChanged
 from actors.chat_orders import WakeupDue
 from actors.client import Client, ConnectionOpened
-from actors.clock import parse_iso
+from actors.clock import format_iso, parse_iso
 from actors.config import Change
 from actors.connection import ClientConnection
 from actors.door import Connection
 from actors.environment import Environment
 from actors.hub import Subscriber
 from actors.requests import HANDLERS
-from actors.session import Session, SessionChanged, SessionIdle, TrySleep
+from actors.session import Back, Session, SessionChanged, SessionIdle, TrySleep
 from actors.session_create import NewSession, make_ready
 from actors.session_record import ChatPrivate, KeptChat, load_session
 from actors.store import StoreError, Write, documents, sequence, sessions
@@ -45,10 +47,17 @@ from ahp.state.root import RootState
 from ahp.state.session import SessionSummary
 from ahp.wire import JSON, present
 
+T = TypeVar("T")
 _log = log.get("host")
 
 SEQUENCE_BLOCK = 1_000_000
 """How many serverSeqs are reserved at once: a restarted host goes on behind them (store, sequence)."""
+
+_STABLE = 60.0
+"""Seconds that a session which died must live before it is brought back for its watchers again."""
+
+_CLIENT_DAYS = 90
+"""How long a client that stays away is known."""
 
 _LOOK_AGAIN = 60.0
 """Seconds after which a wakeup's date is compared with the clock again."""
@@ -99,9 +108,13 @@ class GetClient(Order[Client], frozen=True):
 
 
 class SessionFailed(Message, frozen=True):
-    """A session actor has died; the next who needs it wakes it from the store."""
+    """This session actor has died; who needs it wakes it from the store."""
 
-    session: str
+    session: Session
+
+
+class StableAgain(Message, frozen=True):
+    """A session that died and was brought back has lived for a while since."""
 
 
 class AgentsMoved(Message, frozen=True):
@@ -159,9 +172,11 @@ class Host(Actor):
         self.env.hub.low_at = self.env.hub.reserved - SEQUENCE_BLOCK // 2
         await self.on_agents_moved(AgentsMoved())
         await self.terminals.restore()
+        long_ago = self.env.clock.now() - timedelta(days=_CLIENT_DAYS)
+        await self.env.store.commit([client_records.prune(format_iso(long_ago))])
         for record in await self.env.store.read(chat_records.with_active_turn()):
             # A turn that was running when the process died ends as interrupted when its session is loaded.
-            await self.on_wake(Wake(record.session_id))
+            await self._wake_or_log(record.session_id)
         for record in await self.env.store.read(chat_records.with_wakeups()):
             if record.wake_at is not None:
                 self._arm(record.uri, record.wake_at)
@@ -196,7 +211,7 @@ class Host(Actor):
 
     def tell_later(self, actor: Actor, message: Message) -> None:
         """Tell `actor` from a task of the host's, for whoever may not wait; nothing to do where it has ended."""
-        if self.was_stopped:
+        if not self.takes_mail:
             return
 
         async def tell() -> None:
@@ -204,6 +219,19 @@ class Host(Actor):
                 await actor.tell(message)
 
         self.nursery.start_soon(tell)
+
+    async def complete(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Do `work` to its end: whoever asked for it may hang up halfway, or be ended by it."""
+        reply: Reply[T] = Reply()
+
+        async def run() -> None:
+            try:
+                reply.set(await work())
+            except Exception as error:
+                reply.fail(error)
+
+        self.nursery.start_soon(run)
+        return await reply.wait()
 
     def close_soon(self, connection: ClientConnection, code: int, reason: str) -> None:
         """Close `connection` behind what it is about to be sent."""
@@ -228,8 +256,10 @@ class Host(Actor):
         the store cannot delete it: then it is still there, its turn stopped."""
         uri = self.catalogue.find(uris.parse(named))
         summary = None if uri is None else self.catalogue.get(uri)
-        if uri is None or summary is None:
-            return
+        if uri is not None and summary is not None:
+            await self.complete(lambda: self._dispose(uri, summary))
+
+    async def _dispose(self, uri: str, summary: SessionSummary) -> None:
         session = await self.ask(RemoveSession(uri))
         chats: Sequence[str] = ()
         if session is not None:
@@ -239,7 +269,7 @@ class Host(Actor):
             await self.env.store.commit([sessions.delete(uri)])
         except StoreError as error:
             await self.tell(SessionStays(uri, summary))
-            raise InternalError(f"{named} cannot be deleted: {error}") from None
+            raise InternalError(f"{uri} cannot be deleted: {error}") from None
         await self.tell(SessionRemoved(uri, tuple(chats)))
 
     # Channels: who owns one, awake or not.
@@ -256,15 +286,22 @@ class Host(Actor):
             owner = await self.watches.open(WatchSpec.parse(canonical))
         if owner is not None:
             return owner, canonical
-        session = await self._session_of(channel, named)
-        await self.ask(Wake(session))
+        session = await self.ask(Wake(await self._session_of(channel, named)))
         canonical = self.env.hub.canonical(named)
         owner = self._awake(channel.kind, canonical)
+        if owner is None and channel.kind == "chat":
+            await session.ask(Back())  # It has died: what the session hears of it comes before this.
+            owner = self._awake(channel.kind, canonical)
         if owner is None:
             raise NotFound(f"There is no channel {named}")
         return owner, canonical
 
     def _awake(self, kind: uris.Kind, canonical: str) -> Actor | None:
+        """The owner of a channel; None where it sleeps or is ending."""
+        owner = self._owner(kind, canonical)
+        return owner if owner is not None and owner.takes_mail else None
+
+    def _owner(self, kind: uris.Kind, canonical: str) -> Actor | None:
         if kind == "root":
             return self
         if kind == "chat":
@@ -377,7 +414,7 @@ class Host(Actor):
             self.env,
             self,
             message.session,
-            self.env.agents.find(kept.state.provider),
+            self.env.agents.of_kept(kept.state.provider),
             kept.state,
             kept.private,
             kept.chats,
@@ -457,7 +494,18 @@ class Host(Actor):
             await session.wait_ended()
 
     async def on_session_failed(self, message: SessionFailed) -> None:
-        self.sessions.pop(message.session, None)
+        """It is brought back at once where somebody watches it, unless that has been of no use a moment ago."""
+        uri = message.session.uri
+        if self.sessions.get(uri) is not message.session:
+            return
+        del self.sessions[uri]
+        watched = any(self.env.hub.subscribers(channel) for channel in (uri, *message.session.chats))
+        if watched and not self.has_timer(f"failed {uri}"):
+            self.set_timer(f"failed {uri}", _STABLE, StableAgain())
+            await self._wake_or_log(uri)
+
+    async def on_stable_again(self, _: StableAgain) -> None:
+        """Its timer has ended, and that is all."""
 
     async def on_agents_moved(self, _: AgentsMoved) -> None:
         infos = await self.env.agents.infos()
@@ -509,6 +557,12 @@ class Host(Actor):
 
     # Helpers in the order they are used.
 
+    async def _wake_or_log(self, uri: str) -> None:
+        try:
+            await self.on_wake(Wake(uri))
+        except Exception as error:
+            _log.error("a session cannot be opened", session=uri, exc=error)
+
     async def _flush(self) -> None:
         """Settings take hold when they are pushed; those that the store then refuses are taken back."""
         kept = await self.channel.flush()
@@ -518,7 +572,7 @@ class Host(Actor):
 
     async def _start(self, session: Session) -> None:
         def failed(_: BaseException) -> None:
-            self.post(("failed", session.uri), SessionFailed(session.uri))
+            self.post(("failed", session.uri), SessionFailed(session))
 
         self.sessions[session.uri] = session
         try:

@@ -152,8 +152,9 @@ class Hub:
         return self._alias_of.get(channel, channel)
 
     def can_replay(self, after: int) -> bool:
-        """Whether the window still holds everything behind serverSeq `after`. A number from the future is not ours."""
-        return self._oldest_replayable <= after <= self.server_seq
+        """Whether the window still holds everything behind serverSeq `after`: nothing, behind one from the future
+        (reference-transcript, reconnect-future-seq)."""
+        return self._oldest_replayable <= after
 
     def replay(self, channels: Iterable[str], after: int) -> list[bytes] | None:
         """The envelopes of `channels` behind serverSeq `after`, in order; None when the window no longer holds all, or

@@ -57,6 +57,10 @@ class _Kept(msgspec.Struct, frozen=True):
 
 async def move_chat(host: Host, source: str, destination: MoveDestination, request_id: str) -> MoveChatResult:
     """Move `source` with all that hangs on it. Raises `RpcError`, and then nothing has changed."""
+    return await host.complete(lambda: _move_chat(host, source, destination, request_id))
+
+
+async def _move_chat(host: Host, source: str, destination: MoveDestination, request_id: str) -> MoveChatResult:
     asked = wire.encode(destination).decode()
     known = await _known(host, request_id, source, asked, MoveChatResult)
     if known is not None:
@@ -87,6 +91,10 @@ async def move_chat(host: Host, source: str, destination: MoveDestination, reque
 
 async def reorder_chat(host: Host, source: str, destination: ReorderDestination, request_id: str) -> ReorderChatResult:
     """Give `source`, with all that hangs on it, another place in its session's catalogue. Raises `RpcError`."""
+    return await host.complete(lambda: _reorder_chat(host, source, destination, request_id))
+
+
+async def _reorder_chat(host: Host, source: str, destination: ReorderDestination, request_id: str) -> ReorderChatResult:
     asked = wire.encode(destination).decode()
     known = await _known(host, request_id, source, asked, ReorderChatResult)
     if known is not None:

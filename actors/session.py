@@ -86,6 +86,10 @@ class TrySleep(Order[bool], frozen=True):
     """Fall asleep if nobody needs the session; answered with whether it did."""
 
 
+class Back(Order[None], frozen=True):
+    """Answered when a chat that has died is back."""
+
+
 class CreateChat(Order[None], frozen=True):
     """`createChat`, checked against the protocol's params already; `private` says what backend it runs on."""
 
@@ -353,6 +357,9 @@ class Session(SessionOrders):
         loaded = await load_chat(self.env.store, message.chat)
         if loaded is not None:
             await self.start_chat(with_titles([loaded], self.channel.next.chats)[0])
+
+    async def on_back(self, _: Back) -> None:
+        """Facts come first: it is."""
 
     async def on_tools_changed(self, _: ToolsChanged) -> None:
         await self._tools_moved()

@@ -87,7 +87,7 @@ class Watches:
     async def open(self, spec: WatchSpec) -> Watch:
         """The running watch of `spec`, made if need be. Raises `RpcError` where it cannot watch."""
         running = self._running.get(spec.channel)
-        if running is None:
+        if running is None or not running.takes_mail:
             running = Watch(self._host.env, spec)
             await self._host.nursery.start(self._run, running)
         return running

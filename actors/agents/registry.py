@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from actors import log
 from actors.agents.interface import Agent
+from actors.agents.missing import MissingAgent
 from ahp.jsonrpc import NotFound, ProviderNotFound
 from ahp.state.root import AgentInfo
 from ahp.wire import UNSET
@@ -32,9 +33,16 @@ class Agents:
             provider = self._default() or next(iter(self._by_provider), None)
         agent = self._by_provider.get(provider or "")
         if agent is None:
-            offered = ", ".join(self._by_provider) or "none"
-            raise ProviderNotFound(f"No agent provider registered for: {provider} (this host offers: {offered})")
+            raise ProviderNotFound(f"No agent provider registered for: {provider} (this host offers: {self._offered})")
         return agent
+
+    def of_kept(self, provider: str) -> Agent:
+        """The agent of a session or chat that is there already; a stand-in where the host offers it no more."""
+        return self._by_provider.get(provider) or MissingAgent(provider, self._offered)
+
+    @property
+    def _offered(self) -> str:
+        return ", ".join(self._by_provider) or "none"
 
     async def infos(self) -> list[AgentInfo]:
         """What `root/agentsChanged` says. An agent whose models cannot be read is offered without them."""

@@ -177,3 +177,60 @@ async def test_settings_of_this_host_and_of_clients_are_kept(tmp_path: Path) -> 
     async with hosting(tmp_path) as host:
         values = (await (await host.connect()).state(ROOT))["config"]["values"]
         assert (values["sessionIdleMs"], values["vscode.theirs"]) == (5000, {"a": 1})
+
+
+async def test_a_number_from_the_future_has_nothing_behind_it(tmp_path: Path) -> None:
+    async with hosting(tmp_path) as host:
+        await host.connect("c1")
+        again = await host.attach()
+        answer = await again.ask("reconnect", clientId="c1", lastSeenServerSeq=10**12, subscriptions=[ROOT])
+        assert answer == {"type": "replay", "actions": [], "missing": []}
+
+
+async def test_a_session_made_again_under_its_uri_is_not_replayed_onto_the_old_one(tmp_path: Path) -> None:
+    async with hosting(tmp_path) as host:
+        first, second = await host.connect("c1"), await host.connect("c2")
+        await first.open_session()
+        seen = (await first.do("ahp-session:/s", "session/titleChanged", title="old"))["serverSeq"]
+        await host.drop(first)
+        await second.ask("disposeSession", "ahp-session:/s")
+        await second.open_session()
+        await second.do("ahp-session:/s", "session/isArchivedChanged", isArchived=True)
+        again = await host.attach()
+        answer = await again.ask(
+            "reconnect", clientId="c1", lastSeenServerSeq=seen, subscriptions=[ROOT, "ahp-session:/s"]
+        )
+        assert answer["type"] == "snapshot"
+        assert answer["snapshots"][1]["state"]["title"] == ""
+
+
+async def test_a_refusal_is_heard_though_the_client_subscribes_anew_behind_its_action(tmp_path: Path) -> None:
+    async with hosting(tmp_path) as host:
+        talk = await host.connect("c1")
+        chat = await talk.open_session()
+        refused = talk.dispatch(chat, {"type": "chat/turnCancelled", "turnId": "none", "duration": 0})
+        taken = talk.dispatch(chat, {"type": "chat/isArchivedChanged", "isArchived": True})
+        snapshot = (await talk.ask("subscribe", chat))["snapshot"]
+        assert snapshot["state"]["status"] & 64
+        echoes = {
+            m["params"]["origin"]["clientSeq"]: m["params"]
+            for m in talk.got
+            if m.get("method") == "action" and "origin" in m["params"]
+        }
+        assert "rejectionReason" in echoes[refused]
+        assert echoes[taken]["serverSeq"] <= snapshot["fromSeq"]
+
+
+async def test_a_client_may_come_twice_and_each_connection_hears_for_itself(tmp_path: Path) -> None:
+    async with hosting(tmp_path) as host:
+        one, two = await host.connect("c1"), await host.connect("c1")
+        chat = await one.open_session()
+        await two.state(chat)
+        await one.say(chat, "hello")
+        await two.action(chat, "chat/turnComplete")
+        two.send({"jsonrpc": "2.0", "method": "unsubscribe", "params": {"channel": chat}})
+        await two.ask("ping")
+        before = len(two.actions(chat))
+        await one.say(chat, "more", "t2")
+        await one.action(chat, "chat/turnComplete", turnId="t2")
+        assert len(two.actions(chat)) == before
