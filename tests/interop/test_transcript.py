@@ -82,6 +82,7 @@ class Difference(NamedTuple):
 
 
 ACTION = "action"
+SAID = "x2y\r\n"
 DIFFERENT = {
     "initialize": Difference("its own name, feature fields and agents", ours=[(None, None, None)]),
     "subscribe-root-again": Difference("its own agents and settings", same=results),
@@ -115,15 +116,30 @@ def spoken(path: Path) -> dict[str, Case]:
 
 @pytest.fixture(scope="module")
 def ours(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Case]:
-    home = tmp_path_factory.mktemp("transcript")
+    """The script gives a shell a second or two a case: where the machine is too busy for that, it is run anew."""
+    for _ in range(2):
+        found = one_run(tmp_path_factory.mktemp("transcript"))
+        if SAID in output(found, "terminal-input"):
+            return found
+    return one_run(tmp_path_factory.mktemp("transcript"))
+
+
+def one_run(home: Path) -> dict[str, Case]:
     out = home / "ours.jsonl"
-    with running(home / "home", env={"PS1": "$ "}) as daemon:
+    # A home of its own: what a person's shell does when it starts may take longer than the script waits.
+    with running(home / "home", env={"PS1": "$ ", "HOME": str(home)}) as daemon:
         # The script works in one folder of its own: two runs of it at a time would see each other's files.
         with Path(tempfile.gettempdir(), "ahp_transcript.lock").open("w") as alone, out.open("w") as file:
             fcntl.flock(alone, fcntl.LOCK_EX)
             subprocess.run([sys.executable, str(SCRIPT), daemon.url], stdout=file, check=True, timeout=240)
         assert daemon.process.poll() is None
     return spoken(out)
+
+
+def output(found: dict[str, Case], name: str) -> str:
+    """What a terminal case's actions showed."""
+    seen = [message["params"]["action"] for message in found[name]["got"] if message.get("method") == ACTION]
+    return "".join(action["data"] for action in seen if action["type"] == "terminal/data")
 
 
 def cases() -> list[str]:
@@ -163,10 +179,6 @@ def test_what_differs_is_what_was_meant(ours: dict[str, Case]) -> None:
 
 
 def test_output_in_pieces_is_the_same_output(ours: dict[str, Case]) -> None:
-    def data(name: str) -> str:
-        seen = [message["params"]["action"] for message in ours[name]["got"] if message.get("method") == ACTION]
-        return "".join(action["data"] for action in seen if action["type"] == "terminal/data")
-
-    assert "x2y\r\n" in data("terminal-input")
+    assert SAID in output(ours, "terminal-input")
     last = [m["params"]["action"] for m in ours["terminal-exit"]["got"] if m.get("method") == ACTION]
     assert [action["exitCode"] for action in last if action["type"] == "terminal/exited"] == [3]
