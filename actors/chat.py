@@ -30,10 +30,12 @@ from actors.chat_dispatch import ChatDispatch, waiting_steering
 from actors.chat_messages import (
     BeginHostTurn,
     BeginWorkerTurn,
+    CancelWorkerTurn,
     ChatChanged,
     ClientReleased,
     FetchTurns,
     FirstMessage,
+    LoadTurn,
     RestartBackend,
     SaveTail,
     SetPosition,
@@ -101,6 +103,7 @@ class Chat(ChatDispatch):
         self._jobs_in, self._jobs = trio.open_memory_channel[Callable[[], Awaitable[None]]](float("inf"))
         self._reported: ChatState | None = None
         self._owed = False
+        self._window = history.Window()
         self.after_turn: dict[str, Message] = {}
 
     # Life.
@@ -164,7 +167,7 @@ class Chat(ChatDispatch):
 
     async def on_subscribe(self, message: Subscribe) -> bytes:
         await self.channel.flush()
-        return self.channel.subscribe(message, history.tail(self.channel.state, message.view_turns))
+        return self.channel.subscribe(message, self._window.tail(self.channel.state, message.view_turns))
 
     async def on_watchers_changed(self, message: WatchersChanged) -> None:
         self.session.post("watchers", message)
@@ -188,7 +191,8 @@ class Chat(ChatDispatch):
             self.set_timer("save", self.env.config.stream_save_interval_ms / 1000, SaveTail())
 
     async def on_turn_ended(self, message: TurnEnded) -> None:
-        if self.running is not None and self.running.turn_id == message.turn_id:
+        running = self.running
+        if running is not None and running.turn_id == message.turn_id:
             self.running = None
         active = present(self.channel.next.active_turn, None)
         if active is None or active.id != message.turn_id:
@@ -204,6 +208,8 @@ class Chat(ChatDispatch):
             await self.begin_queued()
         else:
             self.after_turn.clear()
+            for stop in running.workers if running is not None else ():
+                stop()
             self._close_open_questions(cancel=message.error.resumable)
             self.channel.apply(_error(active.id, duration, message.error), keep=True)
 
@@ -216,8 +222,11 @@ class Chat(ChatDispatch):
             self.channel.apply(actions.ChatSteeringMessageRemoved(id=message.id), keep=True)
 
     async def on_fetch_turns(self, message: FetchTurns) -> None:
-        turns, cursor = history.page(self.channel.next.turns, message.cursor)
-        self.channel.announce(actions.ChatTurnsLoaded(turns=turns, turns_next_cursor=cursor or UNSET))
+        self.channel.announce(self._window.page(self.channel.next.turns, message.cursor))
+        await self.channel.flush()
+
+    async def on_load_turn(self, message: LoadTurn) -> None:
+        self.load_through(message.turn_id)
         await self.channel.flush()
 
     async def on_set_title(self, message: SetTitle) -> None:
@@ -253,6 +262,12 @@ class Chat(ChatDispatch):
         self.running = self._new_running(turn)
         return self.running
 
+    async def on_cancel_worker_turn(self, message: CancelWorkerTurn) -> None:
+        active = present(self.channel.next.active_turn, None)
+        if active is not None and active.id == message.turn_id:
+            self.channel.apply(actions.ChatTurnCancelled(turn_id=active.id, duration=self._elapsed()), keep=True)
+            self.cancel_running()
+
     # What `ChatOrders` builds on.
 
     async def begin_turn(self, message: ChatMessage, principal: str | None) -> bool:
@@ -264,6 +279,12 @@ class Chat(ChatDispatch):
             return False
         self.start_turn(turn, first=fresh, principal=principal)
         return True
+
+    def load_through(self, turn_id: str) -> None:
+        """Before anything names a turn: whoever has only the tail of the history gets it (digest 3)."""
+        loaded = self._window.through(self.channel.next.turns, turn_id)
+        if loaded is not None:
+            self.channel.announce(loaded)
 
     def leave(self, key: str, fact: Message) -> None:
         self.session.post((key, self.name), fact)
@@ -308,7 +329,8 @@ class Chat(ChatDispatch):
                 await backend.run_turn(running.turn, running)
             except Exception as raised:
                 error = self._agent_error(raised)
-        await self.tell(TurnEnded(running.turn_id, error))
+        if not running.scope.cancel_called:
+            await self.tell(TurnEnded(running.turn_id, error))
 
     def _agent_error(self, raised: Exception) -> AgentError:
         raised = alone(raised)
@@ -359,6 +381,8 @@ class Chat(ChatDispatch):
     def cancel_running(self) -> None:
         self.after_turn.clear()
         if self.running is not None:
+            for stop in self.running.workers:
+                stop()
             self.running.scope.cancel()
             self.running = None
         self.cancel_timer("save")

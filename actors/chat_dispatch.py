@@ -17,12 +17,15 @@ from ahp import wire
 from ahp.actions import chat as actions
 from ahp.reducers import chat as reducer
 from ahp.reducers.chat_rules import refusal
-from ahp.state.chat import ChatState, PendingMessage
+from ahp.state.chat import ChatState, PendingMessage, ToolCallPendingResultConfirmation
 from ahp.state.session import SessionState
 from ahp.wire import UNSET, present
 
 TRANSIENT = frozenset({"chat/inputAnswerChanged"})
 """Client actions that are published before they are kept: nobody misses half an answer."""
+
+
+_MESSAGES = frozenset({"chat/turnStarted", "chat/turnResume", "chat/pendingMessageSet", "chat/steeringMessageSet"})
 
 
 class Owner(Protocol):
@@ -52,16 +55,20 @@ class ChatDispatch(ChatOrders):
     @abstractmethod
     def rewind_backend(self) -> None: ...
     @abstractmethod
+    def load_through(self, turn_id: str) -> None: ...
+    @abstractmethod
     async def begin_queued(self) -> None: ...
 
     async def on_dispatch(self, message: Dispatch) -> None:
         action = message.action
         tag = wire.tag_of(action)
         state = self.channel.next
-        reason = refusal(state, action, message.origin.client_id) or self._refusal(tag, state)
+        reason = refusal(state, action, message.origin.client_id) or self._refusal(tag, action)
         if reason is not None:
             self.channel.reject(message, reason)
             return
+        if isinstance(action, actions.ChatTruncated):
+            self.load_through(present(action.turn_id, ""))
         self.channel.apply(action, keep=tag not in TRANSIENT, dispatch=message)
         follow = _FOLLOW.get(tag)
         if follow is not None and await self.channel.flush():
@@ -84,11 +91,18 @@ class ChatDispatch(ChatOrders):
         self.cancel_running()
         self.rewind_backend()
 
-    async def _pending_changed(self, _: wire.Wire, __: ChatState) -> None:
+    async def _steering_changed(self, _: wire.Wire, __: ChatState) -> None:
         if self.running is not None:
             self.running.offer_steering(waiting_steering(self.channel.state))
-        elif not self.is_busy():
-            await self.begin_queued()
+
+    async def _queue_changed(self, _: wire.Wire, __: ChatState) -> None:
+        await self.begin_queued()
+
+    async def _pending_changed(
+        self, action: actions.ChatPendingMessageSet | actions.ChatPendingMessageRemoved, before: ChatState
+    ) -> None:
+        follow = self._steering_changed if action.kind == "steering" else self._queue_changed
+        await follow(action, before)
 
     async def _confirmed(self, action: actions.ChatToolCallConfirmed, before: ChatState) -> None:
         if self.running is None:
@@ -109,8 +123,17 @@ class ChatDispatch(ChatOrders):
         )
 
     async def _call_completed(self, action: actions.ChatToolCallComplete, _: ChatState) -> None:
-        if self.running is not None:
+        if self.running is None:
+            return
+        call = reducer.find_tool_call(self.channel.state, action.turn_id, action.tool_call_id)
+        if isinstance(call, ToolCallPendingResultConfirmation):
+            self.running.delivered(action.tool_call_id, action.result)
+        else:
             self.running.completed(action.tool_call_id, action.result)
+
+    async def _result_confirmed(self, action: actions.ChatToolCallResultConfirmed, _: ChatState) -> None:
+        if self.running is not None:
+            self.running.result_confirmed(action.tool_call_id, approved=action.approved)
 
     async def _input_completed(self, action: actions.ChatInputCompleted, before: ChatState) -> None:
         request = reducer.find_input_request(before, action.request_id)
@@ -120,13 +143,21 @@ class ChatDispatch(ChatOrders):
 
     # Helpers in the order they are used.
 
-    def _refusal(self, tag: str, state: ChatState) -> str | None:
+    def _refusal(self, tag: str, action: wire.Wire) -> str | None:
         """What the host adds to the rules that depend on the chat alone."""
-        if tag in ("chat/turnStarted", "chat/turnResume") and self.owner.state.lifecycle == "failed":
+        if tag in _MESSAGES and self.owner.state.lifecycle == "failed":
             return "the session could not be created, so it takes no turns: dispose it and create another"
-        if tag in ("chat/workingDirectorySet", "chat/workingDirectoryRemoved") and not self.agent.multiple_directories:
-            return f"{self.agent.display_name} works in one folder, so a chat's folders cannot be changed"
+        if tag in ("chat/workingDirectorySet", "chat/workingDirectoryRemoved"):
+            if not self.agent.multiple_directories:
+                return f"{self.agent.display_name} works in one folder, so a chat's folders cannot be changed"
+            if isinstance(action, actions.ChatWorkingDirectorySet):
+                return self._not_a_folder(action.directory)
         return None
+
+    def _not_a_folder(self, directory: str) -> str | None:
+        if directory in present(self.owner.state.working_directories, []):
+            return None
+        return f"{directory} is no working directory of the session"
 
 
 def waiting_steering(state: ChatState) -> list[PendingMessage]:
@@ -142,11 +173,12 @@ _FOLLOW: dict[str, Callable[[ChatDispatch, Any, ChatState], Awaitable[None]]] = 
     "chat/truncated": ChatDispatch._truncated,
     "chat/pendingMessageSet": ChatDispatch._pending_changed,
     "chat/pendingMessageRemoved": ChatDispatch._pending_changed,
-    "chat/queuedMessagesReordered": ChatDispatch._pending_changed,
-    "chat/steeringMessageSet": ChatDispatch._pending_changed,
-    "chat/steeringMessageRemoved": ChatDispatch._pending_changed,
+    "chat/queuedMessagesReordered": ChatDispatch._queue_changed,
+    "chat/steeringMessageSet": ChatDispatch._steering_changed,
+    "chat/steeringMessageRemoved": ChatDispatch._steering_changed,
     "chat/toolCallConfirmed": ChatDispatch._confirmed,
     "chat/toolCallComplete": ChatDispatch._call_completed,
+    "chat/toolCallResultConfirmed": ChatDispatch._result_confirmed,
     "chat/inputCompleted": ChatDispatch._input_completed,
 }
 """What happens after a client's action is kept and public; the third argument is the state before it."""

@@ -54,6 +54,12 @@ class FetchTurns(Order[None], frozen=True):
     cursor: str | None
 
 
+class LoadTurn(Order[None], frozen=True):
+    """Something is about to name this turn: everybody who watches gets it first."""
+
+    turn_id: str
+
+
 class RestartBackend(Message, frozen=True):
     """What the backend was started with has changed: the next turn starts it anew."""
 
@@ -66,6 +72,12 @@ class BeginHostTurn(Message, frozen=True):
 
     message: ChatMessage
     principal: str | None = None
+
+
+class CancelWorkerTurn(Message, frozen=True):
+    """A fact for a worker chat: the turn that drives its turn has been stopped, or has failed."""
+
+    turn_id: str
 
 
 class BeginWorkerTurn(Order[RunningTurn], frozen=True):

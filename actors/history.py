@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from actors.store import Write
 from actors.store import turns as records
 from ahp import wire
+from ahp.actions.chat import ChatTurnsLoaded
 from ahp.jsonrpc import InvalidParams
 from ahp.state.chat import ChatState, Turn
 from ahp.wire import UNSET
@@ -20,20 +21,41 @@ PAGE = 50
 _CURSOR = "before:"
 
 
-def tail(state: ChatState, turns: int | None) -> ChatState:
-    """`state` as a snapshot shows it: all turns, or the newest `turns` with a cursor where older ones remain."""
-    if turns is None or turns >= len(state.turns):
-        return wire.replace(state, turns_next_cursor=UNSET)
-    kept = state.turns[len(state.turns) - max(0, turns) :]
-    cursor = _CURSOR + kept[0].id if kept else _CURSOR
-    return wire.replace(state, turns=kept, turns_next_cursor=cursor)
+class Window:
+    """How far back the turns reach that everybody who watches has.
 
+    What one client asks for is loaded for all, and their tails are of different lengths: so whatever is loaded goes
+    up to the shortest tail, and leaves a gap in nobody's history (digest 3, History paging).
+    """
 
-def page(turns: Sequence[Turn], cursor: str | None) -> tuple[list[Turn], str | None]:
-    """The page of turns before `cursor` (the newest page without one), and the cursor of the page before it."""
-    end = len(turns) if cursor is None else _index(turns, cursor)
-    start = max(0, end - PAGE)
-    return list(turns[start:end]), (_CURSOR + turns[start].id if start else None)
+    def __init__(self) -> None:
+        self._start = 0
+
+    def tail(self, state: ChatState, turns: int | None) -> ChatState:
+        """`state` as a snapshot shows it: all turns, or the newest `turns` with a cursor where older ones remain."""
+        if turns is None or turns >= len(state.turns):
+            return wire.replace(state, turns_next_cursor=UNSET)
+        start = len(state.turns) - max(0, turns)
+        self._start = max(self._start, start)
+        kept = state.turns[start:]
+        cursor = _CURSOR + kept[0].id if kept else _CURSOR
+        return wire.replace(state, turns=kept, turns_next_cursor=cursor)
+
+    def page(self, turns: Sequence[Turn], cursor: str | None) -> ChatTurnsLoaded:
+        """The page of turns before `cursor`; without one, before what everybody has. Raises `InvalidParams`."""
+        end = (min(self._start, len(turns)) or len(turns)) if cursor is None else _index(turns, cursor)
+        return self._load(turns, max(0, end - PAGE), end)
+
+    def through(self, turns: Sequence[Turn], turn_id: str) -> ChatTurnsLoaded | None:
+        """What must be loaded before anything names the turn `turn_id`; None where everybody has it."""
+        index = next((index for index, turn in enumerate(turns) if turn.id == turn_id), None)
+        return None if index is None or index >= self._start else self._load(turns, index, index)
+
+    def _load(self, turns: Sequence[Turn], start: int, end: int) -> ChatTurnsLoaded:
+        end = max(end, min(self._start, len(turns)))
+        self._start = min(self._start, start)
+        cursor = _CURSOR + turns[start].id if start else UNSET
+        return ChatTurnsLoaded(turns=list(turns[start:end]), turns_next_cursor=cursor)
 
 
 def _index(turns: Sequence[Turn], cursor: str) -> int:

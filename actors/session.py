@@ -6,6 +6,7 @@ questions over them (digest 2, Aggregation over chats), and tells the host when 
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -15,13 +16,14 @@ import msgspec
 import trio
 
 from actors import history, log
-from actors.actor import Message, Order, supervise
+from actors.actor import ActorGone, Message, Order, supervise
 from actors.agents.interface import Agent, AgentError, WorkerPort
 from actors.channel import Channel, Dispatch, KeepOwed, Subscribe, WatchersChanged
 from actors.chat import Chat
 from actors.chat_messages import (
     BeginHostTurn,
     BeginWorkerTurn,
+    CancelWorkerTurn,
     ChatChanged,
     ClientReleased,
     FirstMessage,
@@ -404,6 +406,7 @@ class Session(SessionOrders):
         await self.ask(CreateChat(wire.replace(state, interactivity="read-only")))
         chat = self.chats[uri]
         port = await chat.ask(BeginWorkerTurn(ChatMessage(text=prompt, origin=MessageOrigin(kind="tool"))))
+        running.workers.append(lambda: chat.post("cancel", CancelWorkerTurn(port.turn_id)))
         return _Worker(chat, port)
 
     async def title_chat(self, uri: str, title: str) -> None:
@@ -563,7 +566,8 @@ class _Worker:
         self._chat = chat
 
     async def finish(self, error: AgentError | None = None) -> None:
-        await self._chat.tell(TurnEnded(self.port.turn_id, error))
+        with contextlib.suppress(ActorGone):  # Somebody has disposed of the chat.
+            await self._chat.tell(TurnEnded(self.port.turn_id, error))
 
 
 _FOLLOW: dict[str, Callable[[Session, Any], Awaitable[None]]] = {

@@ -6,6 +6,7 @@ what it waits for (a confirmation, an answer, a client's result) is a `Reply` th
 
 from __future__ import annotations
 
+import math
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -85,6 +86,8 @@ class RunningTurn:
         """Tool calls a client owes: toolCallId to clientId."""
         self.gone: set[str] = set()
         """Clients that lost their place in the session while this turn runs."""
+        self.workers: list[Callable[[], None]] = []
+        """Stop what subagents of this turn are doing."""
         self._tell = tell
         self._offered = offered
         self._open_worker = open_worker
@@ -93,6 +96,8 @@ class RunningTurn:
         self._confirmations: dict[str, Reply[Confirmation]] = {}
         self._answers: dict[str, Reply[InputOutcome]] = {}
         self._results: dict[str, Reply[ToolCallResult]] = {}
+        self._limits: dict[str, trio.CancelScope] = {}
+        self._delivered: dict[str, ToolCallResult] = {}
         self._steering: dict[str, PendingMessage] = {}
         self._steering_changed = trio.Event()
 
@@ -159,6 +164,10 @@ class RunningTurn:
         await self.emit(ChatUsage(turn_id=self.turn_id, usage=usage))
 
     async def emit(self, action: ChatAction) -> None:
+        if self.scope.cancel_called:
+            # It has ended for everybody, and its id may be another turn's already.
+            await trio.lowlevel.checkpoint()
+            return
         if not isinstance(action, ChatDelta | ChatReasoning | ChatUsage):
             self._part = None
         await self._tell(Emit(self.turn_id, action))
@@ -187,6 +196,21 @@ class RunningTurn:
 
     def answered(self, request_id: str, outcome: InputOutcome) -> None:
         _put(self._answers, request_id, outcome)
+
+    def delivered(self, tool_call_id: str, result: ToolCallResult) -> None:
+        """The client has done its part of the call; a person looks at the result first, and takes any time."""
+        self.owed.pop(tool_call_id, None)
+        self._delivered[tool_call_id] = result
+        limit = self._limits.get(tool_call_id)
+        if limit is not None:
+            limit.deadline = math.inf
+
+    def result_confirmed(self, tool_call_id: str, *, approved: bool) -> None:
+        result = self._delivered.pop(tool_call_id, None)
+        if result is not None and not approved:
+            result = failure("The result was denied", "A person did not let the result of the call through.")
+        if result is not None:
+            self.completed(tool_call_id, result)
 
     def completed(self, tool_call_id: str, result: ToolCallResult) -> None:
         self.owed.pop(tool_call_id, None)
@@ -225,7 +249,8 @@ class RunningTurn:
                 result = failure(f"{offered.title} failed", disconnected(offered.client_id, offered.title))
                 await call.complete(result)
                 return result
-            with trio.move_on_after(trio_seconds(self._client_tool_timeout)):
+            with trio.move_on_after(trio_seconds(self._client_tool_timeout)) as limit:
+                self._limits[call.tool_call_id] = limit
                 return await reply.wait()
             result = failure(
                 f"{offered.name} failed",
@@ -235,6 +260,7 @@ class RunningTurn:
             return result
         finally:
             self._results.pop(call.tool_call_id, None)
+            self._limits.pop(call.tool_call_id, None)
             self.owed.pop(call.tool_call_id, None)
 
     async def wait_confirmation(self, tool_call_id: str, ready: ChatToolCallReady) -> Confirmation:

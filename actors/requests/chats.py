@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from actors import moves
 from actors.chat import Chat
-from actors.chat_messages import FetchTurns
+from actors.chat_messages import FetchTurns, LoadTurn
 from actors.requests.handler import Handler
 from actors.session import CreateChat, DisposeChat, Session
 from actors.session_record import new_chat
@@ -74,6 +74,7 @@ async def _from_source(session: Session, state: ChatState, source: ForkSource | 
     active = present(origin.active_turn, None)
     if index is None and (fork or active is None or active.id != source.turn_id):
         raise NotFound(f"{source.chat} has no {'completed ' if fork else ''}turn {source.turn_id}")
+    await chat.ask(LoadTurn(source.turn_id))
     if isinstance(source, SideChatSource):
         selection = present(source.selection, None)
         if selection is not None and not selection.text:

@@ -46,9 +46,12 @@ def _turn_started(state: ChatState, action: a.ChatTurnStarted, _: str) -> str | 
         return f"turn {action.turn_id} has been already: a new turn needs an id of its own"
     if active is not None:
         return f"turn {active.id} is running: cancel it, or queue the message (chat/pendingMessageSet)"
-    if present(state.interactivity, "full") != "full":
-        return f"this chat is {state.interactivity}: it takes no messages"
-    return _authored(action.message)
+    return _takes_no_messages(state) or _authored(action.message)
+
+
+def _takes_no_messages(state: ChatState) -> str | None:
+    kind = present(state.interactivity, "full")
+    return None if kind == "full" else f"this chat is {kind}: it takes no messages"
 
 
 def _authored(message: Message) -> str | None:
@@ -182,10 +185,10 @@ def _mismatch(request: ChatInputRequest, question_id: str, answer: ChatInputAnsw
 # Pending messages.
 
 
-def _pending_set(_: ChatState, action: a.ChatPendingMessageSet, __: str) -> str | None:
+def _pending_set(state: ChatState, action: a.ChatPendingMessageSet, _: str) -> str | None:
     if action.kind not in ("steering", "queued"):
         return f"kind is {action.kind}: steering or queued is expected"
-    return _authored(action.message)
+    return _takes_no_messages(state) or _authored(action.message)
 
 
 def _pending_removed(state: ChatState, action: a.ChatPendingMessageRemoved, _: str) -> str | None:
@@ -197,8 +200,8 @@ def _pending_removed(state: ChatState, action: a.ChatPendingMessageRemoved, _: s
     return None if found else f"no {action.kind} message {action.id} waits"
 
 
-def _steering_set(_: ChatState, action: a.ChatSteeringMessageSet, __: str) -> str | None:
-    return _authored(action.steering_message.message)
+def _steering_set(state: ChatState, action: a.ChatSteeringMessageSet, _: str) -> str | None:
+    return _takes_no_messages(state) or _authored(action.steering_message.message)
 
 
 def _draft_changed(_: ChatState, action: a.ChatDraftChanged, __: str) -> str | None:

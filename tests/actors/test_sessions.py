@@ -238,7 +238,7 @@ async def test_a_chat_that_breaks_comes_back_from_the_store(tmp_path: Path, monk
         def boom(*_: object) -> None:
             raise RuntimeError("a bug")
 
-        monkeypatch.setattr("actors.history.page", boom)
+        monkeypatch.setattr("actors.history.Window.page", boom)
         with pytest.raises(Refused):
             await talk.ask("fetchTurns", chat)
         await trio.testing.wait_all_tasks_blocked()
