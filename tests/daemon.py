@@ -26,7 +26,8 @@ class Daemon:
     def __init__(self, home: Path, *flags: str, env: dict[str, str] | None = None) -> None:
         self.home = home
         self.flags = flags
-        self.env = {**os.environ, "SHELL": "/bin/bash", **(env or {})}
+        # A home of its own: what a person's shell does at its start takes time, and may not be cut short.
+        self.env = {**os.environ, "SHELL": "/bin/bash", "HOME": str(home), **(env or {})}
         self.process: subprocess.Popen[bytes]
         self.run: dict[str, Any] = {}
 

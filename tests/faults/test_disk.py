@@ -40,6 +40,7 @@ def test_nothing_is_half_done_on_a_full_disk_and_all_is_well_without_a_restart(t
             peer.say(chat, "before", "t0")
             peer.ended(chat, "t0")
             channels = (ROOT, SESSION, f"{SESSION}/annotations", chat)
+            peer.action(ROOT, "root/activeSessionsChanged", activeSessions=0)
             before = [peer.state(channel) for channel in channels]
             with full_disk(daemon):
                 remark = {"id": "refused", "text": "refused"}

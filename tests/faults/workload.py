@@ -253,6 +253,10 @@ class Ledger:
                 assert (uri in listed) == there, f"{uri}: created {there}, listed {uri in listed}"
         self._check_session(after.state(self.desk.session), listed)
         self._check_annotations(after.state(self.desk.annotations)["annotations"])
+        counts = after.state(self.desk.session).get("annotations", {"annotationCount": 0, "entryCount": 0})
+        annotations = after.state(self.desk.annotations)["annotations"]
+        assert counts["annotationCount"] == len(annotations)
+        assert counts["entryCount"] == sum(len(annotation["entries"]) for annotation in annotations)
         for chat in self.desk.chats:
             self._check_chat(chat, after.state(chat))
 
