@@ -201,11 +201,13 @@ class Session(SessionOrders):
         elif self.state.lifecycle != "creating":
             self._ready.set()
         self._offer()
+        self.count_annotations()  # They may have been kept, and their number not.
         await self.settle()
 
     async def settle(self) -> None:
+        if not await self.annotations.flush():
+            self.count_annotations()
         await self.channel.flush()
-        await self.annotations.flush()
         if (self.channel.owes or self.annotations.owes) and not self.has_timer("owed"):
             self.set_timer("owed", _TRY_AGAIN, KeepOwed())
         summary = self.summary()
@@ -428,7 +430,8 @@ class Session(SessionOrders):
 
     def count_annotations(self) -> None:
         counts = self._annotation_counts(self.annotations.next)
-        if present(self.channel.next.annotations, None) != counts:
+        before = present(self.channel.next.annotations, None)
+        if before != counts and (before is not None or counts.annotation_count):
             self.channel.amend(lambda state: wire.replace(state, annotations=counts), keep=True)
 
     def _annotation_counts(self, state: AnnotationsState) -> AnnotationsSummary:
