@@ -14,6 +14,7 @@ Text that grows by deltas is a `Text`: appending costs the same whatever its len
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Hashable
 from typing import Any, TypeAlias, TypeVar, cast, overload
@@ -189,15 +190,26 @@ def extras(value: Struct) -> dict[str, JSON]:
 
 
 def with_extras(value: T, more: dict[str, JSON]) -> T:
-    """`value` with those fields as well, as a reducer's spread of one object over another keeps them."""
+    """`value` with those fields as well, as a reducer's spread of one object over another keeps them.
+
+    A name that the type of `value` knows sets that field, where the JSON is valid for it; the discriminator stays.
+    """
     if not more:
         return value
     struct = cast(Struct, value)
-    more = {**extras(struct), **more}
-    known = {name: getattr(struct, name) for name in struct.__struct_fields__ if not _is_extra(name)}
     cls = next(cls for cls in type(struct).__mro__ if _WIDER not in cls.__dict__)
     config = struct.__struct_config__
-    return cast(T, _open(cls, known, more, config.tag_field, config.tag))
+    fields = _fields(cls)
+    known = {name: getattr(struct, name) for name, _ in fields.values()}
+    extra = extras(struct)
+    for key, item in more.items():
+        if key in fields:
+            name, convert_field = fields[key]
+            with contextlib.suppress(ValidationError):
+                known[name] = convert_field(item, f"$.{key}")
+        elif key != config.tag_field:
+            extra[key] = item
+    return cast(T, _open(cls, known, extra, config.tag_field, config.tag))
 
 
 def _is_extra(name: str) -> bool:
@@ -243,9 +255,15 @@ def _lazy(cls: type[Struct]) -> _Converter:
 
 
 @functools.cache
+def _fields(cls: type[Struct]) -> dict[str, tuple[str, _Converter]]:
+    """By wire name: the attribute, and what converts its JSON."""
+    return {f.encode_name: (f.name, _make(f.type)) for f in cast(mi.StructType, mi.type_info(cls)).fields}
+
+
+@functools.cache
 def _struct_converter(cls: type[Struct]) -> _Converter:
     info = cast(mi.StructType, mi.type_info(cls))
-    fields = {f.encode_name: (f.name, _make(f.type)) for f in info.fields}
+    fields = _fields(cls)
     required = [f.encode_name for f in info.fields if f.required]
 
     def run(value: Any, at: str) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ahp import wire
 from ahp.actions import chat as a
-from ahp.reducers.chat import active_turn, find_input_request, find_tool_call, is_resumable
+from ahp.reducers.chat_views import active_turn, find_input_request, find_tool_call, is_resumable
 from ahp.state.chat import (
     ChatInputAnswer,
     ChatInputRequest,
@@ -83,6 +83,22 @@ def _truncated(state: ChatState, action: a.ChatTruncated, _: str) -> str | None:
 
 # Tool calls.
 
+# The reducer lays a result over its call, so these would make another call of it (digest 3, toolCallComplete).
+_THE_CALLS_OWN = frozenset(
+    {
+        "status",
+        "toolCallId",
+        "toolName",
+        "displayName",
+        "intention",
+        "contributor",
+        "invocationMessage",
+        "toolInput",
+        "confirmed",
+        "selectedOption",
+    }
+)
+
 
 def _confirmed(state: ChatState, action: a.ChatToolCallConfirmed, _: str) -> str | None:
     call = find_tool_call(state, action.turn_id, action.tool_call_id)
@@ -105,18 +121,22 @@ def _result_confirmed(state: ChatState, action: a.ChatToolCallResultConfirmed, _
 def _completed(state: ChatState, action: a.ChatToolCallComplete, client_id: str) -> str | None:
     """Its owner's alone; but any client may fail a call that waits for authority."""
     call = find_tool_call(state, action.turn_id, action.tool_call_id)
+    overlaid = sorted(_THE_CALLS_OWN & wire.extras(action.result).keys())
+    if overlaid:
+        return f"result has {', '.join(overlaid)}: what the call is is not its result's to say"
     if isinstance(call, ToolCallAuthRequired):
         return "a call that waits for authority can only be failed" if action.result.success else None
-    return _owned(call, action.tool_call_id, client_id)
+    return _owned(call, action.tool_call_id, client_id, ("running", "pending-confirmation"))
 
 
 def _content_changed(state: ChatState, action: a.ChatToolCallContentChanged, client_id: str) -> str | None:
-    return _owned(find_tool_call(state, action.turn_id, action.tool_call_id), action.tool_call_id, client_id)
+    call = find_tool_call(state, action.turn_id, action.tool_call_id)
+    return _owned(call, action.tool_call_id, client_id, ("running",))
 
 
-def _owned(call: ToolCallState | None, call_id: str, client_id: str) -> str | None:
-    if call is None or wire.tag_of(call) not in ("running", "pending-confirmation"):
-        return _not(call, call_id, "running")
+def _owned(call: ToolCallState | None, call_id: str, client_id: str, when: tuple[str, ...]) -> str | None:
+    if call is None or wire.tag_of(call) not in when:
+        return _not(call, call_id, " or ".join(when))
     owner = call.contributor
     if not isinstance(owner, ClientContributor):
         return f"call {call_id} is the host's to complete"

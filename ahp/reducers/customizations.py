@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from ahp import wire
 from ahp.actions import session as actions
-from ahp.reducers.lists import removed, upserted
+from ahp.reducers.lists import id_of, removed, upserted
 from ahp.state.customizations import (
     ContainerCustomization,
     CustomizationBase,
@@ -23,12 +23,6 @@ from ahp.state.session import SessionState
 from ahp.wire import UNSET, UnsetType, present, replace
 
 Change: TypeAlias = Callable[[Any], Any]
-
-
-def id_of(item: wire.Wire) -> object:
-    """The id of a customization (or request), also of one of a kind from the future."""
-    found = getattr(item, "id", None)
-    return wire.extras(item).get("id") if found is None else found
 
 
 def find(state: SessionState, id: str) -> Any | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from ahp import wire
+
 T = TypeVar("T")
 
 
@@ -23,3 +25,9 @@ def removed(items: list[T], wanted: object, key: Callable[[T], object]) -> list[
         if key(known) == wanted:
             return [*items[:index], *items[index + 1 :]]
     return items
+
+
+def id_of(item: wire.Wire) -> object:
+    """The id of an item of a list, also of one of a kind from the future; None where it has none."""
+    found = getattr(item, "id", None)
+    return wire.extras(item).get("id") if found is None else found

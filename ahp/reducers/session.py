@@ -13,7 +13,7 @@ from typing import Any
 from ahp import wire
 from ahp.actions import session as actions
 from ahp.reducers import customizations
-from ahp.reducers.lists import removed, upserted
+from ahp.reducers.lists import id_of, removed, upserted
 from ahp.reducers.session_views import (
     aggregate,
     aggregate_status,
@@ -154,13 +154,13 @@ def _working_directory_replaced(state: SessionState, action: actions.SessionWork
 
 
 def _input_needed_set(state: SessionState, action: actions.SessionInputNeededSet) -> SessionState:
-    needed = upserted(present(state.input_needed, []), action.request, customizations.id_of)
+    needed = upserted(present(state.input_needed, []), action.request, id_of)
     return _with_needs(replace(state, input_needed=needed))
 
 
 def _input_needed_removed(state: SessionState, action: actions.SessionInputNeededRemoved) -> SessionState:
     needed = present(state.input_needed, [])
-    rest = removed(needed, action.id, customizations.id_of)
+    rest = removed(needed, action.id, id_of)
     return state if rest is needed else _with_needs(replace(state, input_needed=rest or UNSET))
 
 

@@ -40,15 +40,34 @@ from ahp.wire import UNSET, Meta, Text, UnsetType, present, replace
 Change: TypeAlias = Callable[[ToolCallState, Any], ToolCallState]
 
 _NO_OPTION: ConfirmationOption | UnsetType = UNSET
+_NO_TIME: str | UnsetType = UNSET
 _Waiting: TypeAlias = ToolCallPendingConfirmation | ToolCallRunning | ToolCallAuthRequired
-_Ended: TypeAlias = ToolCallCompleted | ToolCallCancelled
+_ENDED = ("completed", "cancelled")
+_KEPT_WHEN_SKIPPED = (
+    "toolCallId",
+    "toolName",
+    "displayName",
+    "intention",
+    "contributor",
+    "_meta",
+    "invocationMessage",
+    "toolInput",
+)
+
+
+def id_of(call: ToolCallState) -> object:
+    """The call's id, also in a status from the future."""
+    found = getattr(call, "tool_call_id", None)
+    return wire.extras(call).get("toolCallId") if found is None else found
 
 
 def skipped(part: ToolCallPart) -> ToolCallPart:
     """The part at the end of its turn: a call that had not ended is cancelled as skipped."""
     call = part.tool_call
-    if isinstance(call, _Ended) or wire.tag_of(call) in ("completed", "cancelled"):
+    if wire.tag_of(call) in _ENDED:
         return part
+    if isinstance(call, wire.Unknown):
+        return _skipped_unknown(part, call)
     streaming = isinstance(call, ToolCallStreaming)
     cancelled = ToolCallCancelled(
         **_base(call, UNSET),
@@ -57,6 +76,17 @@ def skipped(part: ToolCallPart) -> ToolCallPart:
         reason="skipped",
     )
     return ToolCallPart(tool_call=cancelled)
+
+
+def _skipped_unknown(part: ToolCallPart, call: wire.Unknown) -> ToolCallPart:
+    """A call whose status is from the future is skipped like any other, if it has what every call has."""
+    given = wire.extras(call)
+    kept = {name: given[name] for name in _KEPT_WHEN_SKIPPED if name in given}
+    ended = {"invocationMessage": "", **kept, "status": "cancelled", "reason": "skipped"}
+    try:
+        return ToolCallPart(tool_call=wire.convert(ended, ToolCallCancelled))
+    except wire.ValidationError:
+        return part
 
 
 def delta(call: ToolCallState, action: ChatToolCallDelta) -> ToolCallState:
@@ -87,6 +117,7 @@ def ready(call: ToolCallState, action: ChatToolCallReady) -> ToolCallState:
             invocation_message=action.invocation_message,
             tool_input=tool_input,
             confirmed=present(action.confirmed, ""),
+            started_at=action.started_at,
         )
     before = call if isinstance(call, ToolCallPendingConfirmation) else None
     asked: dict[str, Any] = {
@@ -124,6 +155,7 @@ def confirmed(call: ToolCallState, action: ChatToolCallConfirmed) -> ToolCallSta
             tool_input=tool_input,
             confirmed=present(action.confirmed, "user-action"),
             selected_option=option,
+            started_at=action.started_at,
         )
     return ToolCallCancelled(
         **base,
@@ -141,6 +173,7 @@ def _selected(call: ToolCallPendingConfirmation, id: str) -> ConfirmationOption 
 
 
 def content_changed(call: ToolCallState, action: ChatToolCallContentChanged) -> ToolCallState:
+    """What a running call has produced so far, all of it anew."""
     if not isinstance(call, ToolCallRunning):
         return call
     return replace(call, content=action.content, meta=_meta(call, action.meta))
@@ -156,12 +189,14 @@ def auth_required(call: ToolCallState, action: ChatToolCallAuthRequired) -> Tool
         tool_input=call.tool_input,
         confirmed=call.confirmed,
         selected_option=call.selected_option,
+        started_at=call.started_at,
         content=call.content,
         auth=action.auth,
     )
 
 
 def auth_resolved(call: ToolCallState, action: ChatToolCallAuthResolved) -> ToolCallState:
+    """The authority is there: the call runs on with all it had."""
     if not isinstance(call, ToolCallAuthRequired):
         return call
     return ToolCallRunning(
@@ -170,6 +205,7 @@ def auth_resolved(call: ToolCallState, action: ChatToolCallAuthResolved) -> Tool
         tool_input=call.tool_input,
         confirmed=call.confirmed,
         selected_option=call.selected_option,
+        started_at=call.started_at,
         content=call.content,
     )
 
@@ -187,9 +223,9 @@ def complete(call: ToolCallState, action: ChatToolCallComplete) -> ToolCallState
         content = call.content if isinstance(content, UnsetType) else content
         needs_person = False
     if isinstance(call, ToolCallPendingConfirmation):
-        reason, option = "not-needed", _NO_OPTION
+        reason, option, started_at = "not-needed", _NO_OPTION, _NO_TIME
     else:
-        reason, option = call.confirmed, call.selected_option
+        reason, option, started_at = call.confirmed, call.selected_option, call.started_at
     kind = ToolCallPendingResultConfirmation if needs_person else ToolCallCompleted
     done = kind(
         **_base(call, action.meta),
@@ -197,6 +233,8 @@ def complete(call: ToolCallState, action: ChatToolCallComplete) -> ToolCallState
         tool_input=call.tool_input,
         confirmed=reason,
         selected_option=option,
+        started_at=started_at,
+        duration=action.duration,
         success=result.success,
         past_tense_message=result.past_tense_message,
         content=content,
@@ -225,6 +263,8 @@ def result_confirmed(call: ToolCallState, action: ChatToolCallResultConfirmed) -
         tool_input=call.tool_input,
         confirmed=call.confirmed,
         selected_option=call.selected_option,
+        started_at=call.started_at,
+        duration=call.duration,
         success=call.success,
         past_tense_message=call.past_tense_message,
         content=call.content,

@@ -344,6 +344,7 @@ class ToolCallRunning(ToolCallBase, frozen=True, kw_only=True, tag_field="status
     confirmed: str
     tool_input: str | ContentRef | UnsetType = UNSET
     selected_option: ConfirmationOption | UnsetType = UNSET
+    started_at: str | UnsetType = UNSET
     content: list[ToolResultContent] | UnsetType = UNSET
 
 
@@ -353,6 +354,7 @@ class ToolCallAuthRequired(ToolCallBase, frozen=True, kw_only=True, tag_field="s
     auth: McpAuthRequirement
     tool_input: str | ContentRef | UnsetType = UNSET
     selected_option: ConfirmationOption | UnsetType = UNSET
+    started_at: str | UnsetType = UNSET
     content: list[ToolResultContent] | UnsetType = UNSET
 
 
@@ -365,6 +367,8 @@ class ToolCallPendingResultConfirmation(
     past_tense_message: StringOrMarkdown
     tool_input: str | ContentRef | UnsetType = UNSET
     selected_option: ConfirmationOption | UnsetType = UNSET
+    started_at: str | UnsetType = UNSET
+    duration: int | float | UnsetType = UNSET
     content: list[ToolResultContent] | UnsetType = UNSET
     structured_content: dict[str, JSON] | UnsetType = UNSET
     error: ToolCallError | UnsetType = UNSET
@@ -377,6 +381,8 @@ class ToolCallCompleted(ToolCallBase, frozen=True, kw_only=True, tag_field="stat
     past_tense_message: StringOrMarkdown
     tool_input: str | ContentRef | UnsetType = UNSET
     selected_option: ConfirmationOption | UnsetType = UNSET
+    started_at: str | UnsetType = UNSET
+    duration: int | float | UnsetType = UNSET
     content: list[ToolResultContent] | UnsetType = UNSET
     structured_content: dict[str, JSON] | UnsetType = UNSET
     error: ToolCallError | UnsetType = UNSET
