@@ -25,8 +25,8 @@ from ahp.jsonrpc import RpcError
 T = TypeVar("T")
 _log = log.get("actor")
 
-MAILBOX_CAPACITY = 128
-BATCH = 64
+MAILBOX_CAPACITY = 256
+BATCH = 256
 """How many waiting messages an actor handles before it settles (see `Actor.settle`)."""
 
 

@@ -192,6 +192,15 @@ class Channel(Generic[S]):
                 staged.state = self.next = staged.change(self.next)
 
     def _publish(self) -> None:
+        if len(self._staged) > 1:
+            with self._hub.together():
+                self._publish_each()
+        else:
+            self._publish_each()
+        self._staged.clear()
+        self.state = self.next
+
+    def _publish_each(self) -> None:
         for staged in self._staged:
             dispatch = staged.dispatch
             if dispatch is not None and staged.refusal is not None:
@@ -202,8 +211,6 @@ class Channel(Generic[S]):
                 self._hub.publish(self.uri, dispatch.raw, dispatch.origin, (dispatch.sender, dispatch.named))
             elif staged.raw is not None:
                 self._hub.publish(self.uri, staged.raw)
-        self._staged.clear()
-        self.state = self.next
 
     def subscribe(self, message: Subscribe, state: object | None = None) -> bytes:
         """Subscribe and take the Snapshot (JSON) of the public state, or of `state` in its place, in one step."""

@@ -60,6 +60,9 @@ from ahp.wire import JSON, UNSET, present
 
 _log = log.get("chat")
 
+_TEXT = (actions.ChatDelta, actions.ChatReasoning, actions.ChatToolCallDelta, actions.ChatUsage)
+"""What streams by the thousand and is none of the session's business."""
+
 INTERRUPTED = "interrupted"
 
 
@@ -102,6 +105,7 @@ class Chat(ChatDispatch):
         self._tools_stale = False
         self._jobs_in, self._jobs = trio.open_memory_channel[Callable[[], Awaitable[None]]](float("inf"))
         self._reported: ChatState | None = None
+        """What the session knows of: this state, but for text that came since."""
         self._owed = False
         self._window = history.Window()
         self.after_turn: dict[str, Message] = {}
@@ -176,10 +180,10 @@ class Chat(ChatDispatch):
         active = present(self.channel.next.active_turn, None)
         if active is None or active.id != message.turn_id:
             return
-        if isinstance(message.action, actions.ChatInputRequested):
-            self.channel.apply(message.action, keep=True)
-        else:
-            self.channel.apply(message.action, keep=False)
+        reported = self.channel.next is self._reported
+        self.channel.apply(message.action, keep=isinstance(message.action, actions.ChatInputRequested))
+        if reported and isinstance(message.action, _TEXT):
+            self._reported = self.channel.next
         self._save_later()
 
     async def on_save_tail(self, _: SaveTail) -> None:

@@ -156,6 +156,8 @@ class Host(Actor):
         self.terminals = Terminals(self)
         self.watches = Watches(self)
         self._removing: set[str] = set()
+        self._pushing = False
+        """Settings are changing by an action, which says all of it."""
         self._take_back: Callable[[], None] | None = None
         """Undoes the settings that clients pushed and that are not kept yet."""
         self.channel: Channel[RootState] = Channel(
@@ -376,11 +378,14 @@ class Host(Actor):
         action = message.action
         assert isinstance(action, actions.RootConfigChanged)
         settings = self.env.settings
+        self._pushing = True
         try:
             take_back = settings.push(action)
         except ValueError as error:
             self.channel.reject(message, str(error))
             return
+        finally:
+            self._pushing = False
         self._take_back = self._take_back or take_back
         public = settings.public(action.config)
         if public != action.config:
@@ -388,7 +393,7 @@ class Host(Actor):
             action = wire.replace(action, config=public)
             message = msgspec.structs.replace(message, action=action, raw=wire.encode(action))
         self.channel.apply(action, keep=True, dispatch=message)
-        if present(action.replace, False):
+        if present(action.replace, False) or settings.shows_otherwise(public):
             await self.on_config_moved(ConfigMoved())
 
     async def on_get_client(self, message: GetClient) -> Client:
@@ -591,7 +596,8 @@ class Host(Actor):
             self.channel.apply(actions.RootActiveSessionsChanged(active_sessions=active), keep=False)
 
     def _config_changed(self, change: Change) -> None:
-        self.post("config", ConfigMoved())
+        if not self._pushing:
+            self.post("config", ConfigMoved())
         if change.keys & _TOOL_KEYS:
             self._tools_changed()
 

@@ -11,10 +11,11 @@ envelopes that name the alias, with the same serverSeq.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
-from actors.door.outbox import Frame
+from actors.door.outbox import Frame, Frames
 from ahp import wire
 from ahp.commands import ActionOrigin
 
@@ -67,6 +68,7 @@ class Hub:
         self._subscribers: dict[str, dict[Subscriber, None]] = {}
         self._aliases: dict[str, tuple[str, ...]] = {}
         self._alias_of: dict[str, str] = {}
+        self._gathered: dict[str, list[Frame]] | None = None
         self._dropped: dict[str, int] = {}
         """Channels that are gone, and the number at which they went: one may be made again under the same URI."""
 
@@ -95,12 +97,24 @@ class Hub:
             self._fan_out(alias, rest)
         if dispatcher is not None and not self.is_subscribed(dispatcher[1], dispatcher[0]):
             subscriber, named = dispatcher
+            self._deliver_gathered()
             subscriber.deliver(named, Frame(_HEAD + wire.encode(named) + rest + _TAIL))
         return seq
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Put what is published in this block (which must not wait) into each outbox as one."""
+        self._gathered = {}
+        try:
+            yield
+        finally:
+            self._deliver_gathered()
+            self._gathered = None
 
     def reject(self, to: Subscriber, channel: str, action: bytes, origin: ActionOrigin, reason: str) -> None:
         """Send a refused action back to its dispatcher alone; no state changed and it is never replayed."""
         rest = _rest(action, self.next_seq(), origin, reason)
+        self._deliver_gathered()
         to.deliver("", Frame(_HEAD + wire.encode(channel) + rest + _TAIL))
 
     def notify(self, channel: str, payload: bytes) -> None:
@@ -178,8 +192,20 @@ class Hub:
         subscribers = self._subscribers.get(channel)
         if subscribers:
             frame = Frame(_HEAD + wire.encode(channel) + rest + _TAIL)
+            if self._gathered is not None:
+                self._gathered.setdefault(channel, []).append(frame)
+                return
             for subscriber in tuple(subscribers):
                 subscriber.deliver(channel, frame)
+
+    def _deliver_gathered(self) -> None:
+        """What one owner publishes in one go is of one channel (and its aliases), so no order is lost."""
+        for channel, frames in (self._gathered or {}).items():
+            together = frames[0] if len(frames) == 1 else Frames(frames)
+            for subscriber in tuple(self._subscribers.get(channel, ())):
+                subscriber.deliver(channel, together)
+        if self._gathered:
+            self._gathered.clear()
 
     def _keep(self, published: Published) -> None:
         self._kept.append(published)

@@ -162,6 +162,11 @@ class Settings:
         """A pushed config as other clients may see it: secrets hidden."""
         return {name: hide(KEYS[name], value) if name in KEYS else value for name, value in config.items()}
 
+    def shows_otherwise(self, config: Mapping[str, JSON]) -> bool:
+        """Whether a pushed config (its secrets hidden) is shown in another way now: a value has many spellings."""
+        known = ((KEYS[name], value) for name, value in config.items() if name in KEYS)
+        return any(key.note.live and key.shown(self._config) != value for key, value in known)
+
     def kept(self) -> JSON:
         """What must outlive the process, as plain data for `restore`. It may hold secrets."""
         pushed = {

@@ -8,12 +8,12 @@ not empty falls behind: it drops what waits, takes nothing more but the connecti
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, TypeAlias
 
 import trio
 
-__all__ = ["Frame", "Framing", "Outbox"]
+__all__ = ["Frame", "Frames", "Framing", "Outbox"]
 
 Framing: TypeAlias = Literal["websocket", "line"]
 """How an outbox writes a `Frame`: as an unmasked WebSocket text frame, or as a line."""
@@ -46,6 +46,28 @@ class Frame:
         """The payload and a newline."""
         if self._line is None:
             self._line = self.payload + b"\n"
+        return self._line
+
+
+class Frames(Frame):
+    """Several messages that go out one behind the other, put in as one."""
+
+    __slots__ = ("_frames",)
+
+    def __init__(self, frames: Sequence[Frame]) -> None:
+        super().__init__(b"")
+        self._frames = frames
+
+    @property
+    def websocket(self) -> bytes:
+        if self._websocket is None:
+            self._websocket = b"".join([frame.websocket for frame in self._frames])
+        return self._websocket
+
+    @property
+    def line(self) -> bytes:
+        if self._line is None:
+            self._line = b"".join([frame.line for frame in self._frames])
         return self._line
 
 

@@ -119,3 +119,22 @@ def test_numbers_are_asked_for_before_they_run_out() -> None:
     for _ in range(5):
         hub.publish(A, b"{}")
     assert asked == [3]
+
+
+def test_what_is_published_together_arrives_in_order_and_as_one() -> None:
+    hub = Hub()
+    ear, sender = Ear(), Ear()
+    hub.subscribe(A, ear)
+    hub.subscribe(A, sender)
+    origin = ActionOrigin(client_id="c", client_seq=1)
+    with hub.together():
+        hub.publish(A, b'{"n":1}')
+        hub.publish(A, b'{"n":2}')
+        hub.reject(sender, A, b"{}", origin, "no")
+        hub.publish(A, b'{"n":3}')
+    lines = [json.loads(line) for frame in sender.frames for line in frame.line.splitlines()]
+    assert [line["params"]["serverSeq"] for line in lines] == [1, 2, 3, 4]
+    assert [len(frame.line.splitlines()) for frame in ear.frames] == [2, 1]
+    assert ear.frames[0] is sender.frames[0]
+    hub.publish(A, b'{"n":4}')
+    assert len(ear.frames) == 3
