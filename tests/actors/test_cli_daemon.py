@@ -342,6 +342,12 @@ class Terminal:
         before, _, self.seen = self.seen.partition(text)
         return before + text
 
+    def interrupt(self) -> None:
+        """Ctrl-C; again where nothing comes of it, since one between the prompt and the first wait for a key is lost."""
+        self.type("\x03")
+        while not select.select([self._fd], [], [], 2)[0]:
+            self.type("\x03")
+
     def type(self, text: str) -> None:
         os.write(self._fd, text.encode())
 
@@ -386,7 +392,7 @@ def test_ctrl_c_at_a_confirmation_stops_the_turn(person: Person) -> None:
     terminal.type("/confirm x\n")
     terminal.wait_for("change its input")
     terminal.wait_for("? ")
-    terminal.type("\x03")
+    terminal.interrupt()
     assert "(stopped)" in terminal.wait_for("you   ")
     terminal.type("\x04")
     assert terminal.exit_code() == 0
