@@ -19,7 +19,7 @@ KEPT = 100_000
 class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
     """at: when the call began (ISO 8601). person: who is behind it, None for nobody's. ms: how long it took.
 
-    outcome: ok, refused, or cancelled with its turn.
+    outcome: ok; refused, with a sentence for the model; failed, by a fault in the host; or cancelled with its turn.
     """
 
     at: str
@@ -31,8 +31,11 @@ class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
     ms: int
 
 
-def put(record: AuditRecord) -> Write:
-    """Keep a line, and drop the one that is `KEPT` before it."""
+def put(record: AuditRecord, slot: int) -> Write:
+    """Keep a line, and drop the one that is `KEPT` before it.
+
+    It can be saved soon: of the lines that wait for the disk, it takes the place of the one with its `slot`.
+    """
     values = msgspec.structs.astuple(record)
 
     def run(connection: sqlite3.Connection) -> None:
@@ -41,7 +44,7 @@ def put(record: AuditRecord) -> Write:
         )
         connection.execute("DELETE FROM audit WHERE id <= ?", ((cursor.lastrowid or 0) - KEPT,))
 
-    return Write(run)
+    return Write(run, key=("audit", slot))
 
 
 def recent(limit: int, *, session: str | None = None, tool: str | None = None) -> Query[list[AuditRecord]]:

@@ -1,7 +1,7 @@
 """One call of a host tool: who makes it, from where, and the way from input to result.
 
 Every way to a model comes through `dispatch` (in process, the tools endpoint, the `/mcp` door), so the checks are made
-in one place: the input against the schema, the grants by the tool, and one audit line whatever happened.
+in one place: the input against the schema, the grants by the tool, and one audit line whatever happened (`audit`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import trio
 
 from actors import log
 from actors.actor import ActorGone
-from actors.store import AuditRecord, StoreError, audit
+from actors.tools.audit import ToolCalled
 from actors.tools.tool import Tool, ToolRefusal
 from actors.turn import RunningTurn, failure
 from ahp import wire
@@ -75,55 +75,52 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def dispatch(call: ToolCall, tool_input: JSON) -> ToolCallResult:
-    """Run the call. A refusal and a failure are results with `success` false and a sentence, never an exception."""
+    """Run the call. A refusal and a failure are results with `success` false and a sentence, never an exception.
+
+    Its audit line is handed over when it is over, however that came: what a cancelled call has done is done.
+    """
     at, began, outcome = call.host.env.clock.iso(), trio.current_time(), "cancelled"
     try:
-        result = await _result(call, tool_input)
-        outcome = "ok" if result.success else "refused"
+        outcome, result = await _outcome(call, tool_input)
     finally:
-        # Also when the turn is cancelled: what a tool has done is done.
-        with trio.CancelScope(shield=True):
-            await _audit(call, at, outcome, round((trio.current_time() - began) * 1000))
+        line = ToolCalled(
+            at=at,
+            tool=call.tool.name,
+            session=None if call.session is None else call.session.uri,
+            chat=None if call.chat is None else call.chat.name,
+            person=call.caller.principal,
+            outcome=outcome,
+            ms=round((trio.current_time() - began) * 1000),
+        )
+        call.host.env.tools.audit.record(call.host, line)
     return result
 
 
-async def _audit(call: ToolCall, at: str, outcome: str, ms: int) -> None:
-    record = AuditRecord(
-        at=at,
-        tool=call.tool.name,
-        session=None if call.session is None else call.session.uri,
-        chat=None if call.chat is None else call.chat.name,
-        person=call.caller.principal,
-        outcome=outcome,
-        ms=ms,
-    )
-    _log.info("tool call", **msgspec.structs.asdict(record))
-    try:
-        await call.host.env.store.commit([audit.put(record)])
-    except StoreError as error:
-        _log.error("audit line not kept", tool=record.tool, error=str(error))
+async def _outcome(call: ToolCall, tool_input: JSON) -> tuple[str, ToolCallResult]:
+    """The word of the audit line, and the result."""
+    refusal = invalid(call.tool, tool_input)
+    if refusal is None:
+        try:
+            result = _result(call, await call.tool.run(call, tool_input))
+            return "ok" if result.success else "refused", result
+        except ToolRefusal as refused:
+            refusal = str(refused)
+        except RpcError as error:
+            refusal = error.message
+        except ActorGone:
+            refusal = "What this call was about has just gone."
+        except Exception as error:
+            _log.error("tool failed", tool=call.tool.name, exc=error)
+            fault = f"{call.tool.name} failed in the host ({type(error).__name__})."
+            return "failed", failure(f"{call.tool.title} failed", fault)
+    return "refused", failure(f"{call.tool.title} failed", refusal)
 
 
-async def _result(call: ToolCall, tool_input: JSON) -> ToolCallResult:
-    name = call.tool.title
-    wrong = invalid(call.tool, tool_input)
-    if wrong is not None:
-        return failure(f"{name} failed", wrong)
-    try:
-        answer = await call.tool.run(call, tool_input)
-    except ToolRefusal as refusal:
-        return failure(f"{name} failed", str(refusal))
-    except RpcError as error:
-        return failure(f"{name} failed", error.message)
-    except ActorGone:
-        return failure(f"{name} failed", "What this call was about has just gone.")
-    except Exception as error:
-        _log.error("tool failed", tool=call.tool.name, exc=error)
-        return failure(f"{name} failed", f"{call.tool.name} failed in the host ({type(error).__name__}).")
+def _result(call: ToolCall, answer: JSON | ToolCallResult) -> ToolCallResult:
     if isinstance(answer, ToolCallResult):
         return answer
     text = answer if isinstance(answer, str) else wire.encode(answer).decode()
-    return ToolCallResult(success=True, past_tense_message=name, content=[TextContent(text=text)])
+    return ToolCallResult(success=True, past_tense_message=call.tool.title, content=[TextContent(text=text)])
 
 
 def invalid(tool: Tool, tool_input: JSON) -> str | None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from actors.config import Config
+from actors.tools.audit import Audit, ToolCalled
 from actors.tools.call import Caller, ToolCall, dispatch
 from actors.tools.limits import Limits
 from actors.tools.offered import OfferedTool
@@ -34,14 +35,20 @@ _NAME = re.compile(r"[A-Za-z0-9_-]+")
 class Tools:
     """`host` is set by the host when it is made. `on_change` is called after the set has changed.
 
-    `limits` bounds what the host's tools may start.
+    `limits` bounds what the host's tools may start, `audit` keeps a line for each call.
     """
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
         self._tools: list[Tool] = list(tools)
         self.limits = Limits()
+        self.audit = Audit()
         self.on_change: Callable[[], None] = lambda: None
         self.host: Host
+
+    @property
+    def on_call(self) -> list[Callable[[ToolCalled], None]]:
+        """Who is told of every call that is over: append a listener, which must not wait. One that raises is logged."""
+        return self.audit.listeners
 
     @property
     def every(self) -> Sequence[Tool]:

@@ -7,8 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
+import trio.testing
 
-from actors.store import AuditRecord, audit, open_store
+from actors.store import AuditRecord, StoreError, audit, open_store
+from actors.tools.audit import ToolCalled
+from actors.tools.call import ToolCall
+from actors.tools.tool import Tool, schema
 from tests.actors.tools.calling import calling
 from tests.daemon import attached, running
 
@@ -20,6 +25,7 @@ async def test_each_call_leaves_one_line(tmp_path: Path, autojump_clock: Any) ->
         await model.refusal("rename_chat")
         await at.sessionless("list_agents")
         store = at.host.env.store
+        await trio.testing.wait_all_tasks_blocked()
         found = await store.read(audit.recent(10))
         assert [(line.tool, line.session, line.outcome) for line in found] == [
             ("rename_chat", model.session, "ok"),
@@ -46,12 +52,55 @@ async def test_a_call_that_its_turn_took_along_is_there_too(tmp_path: Path, auto
         assert (line.tool, line.outcome) == ("ahp_resource", "cancelled")
 
 
+async def test_plugins_hear_of_each_call_and_one_that_raises_harms_nobody(tmp_path: Path, autojump_clock: Any) -> None:
+    heard: list[ToolCalled] = []
+
+    def raises(_: ToolCalled) -> None:
+        raise RuntimeError("a listener with a bug")
+
+    async def breaks(_: ToolCall, __: Any) -> str:
+        raise RuntimeError("a tool with a bug")
+
+    async with calling(tmp_path) as at:
+        tools = at.host.env.tools
+        tools.register_tool(Tool(name="broken", title="Broken", description="", input_schema=schema(), run=breaks))
+        tools.on_call.extend([raises, heard.append])
+        model = await at.model()
+        await model.call("get_current_session")
+        assert await model.refusal("broken") == "broken failed in the host (RuntimeError)."
+        await at.sessionless("list_agents")
+        assert [(line.tool, line.session, line.outcome) for line in heard] == [
+            ("get_current_session", model.session, "ok"),
+            ("broken", model.session, "failed"),
+            ("list_agents", None, "ok"),
+        ]
+
+
+async def test_a_call_goes_well_while_the_disk_refuses_its_line(
+    tmp_path: Path, autojump_clock: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with calling(tmp_path) as at:
+        store = at.host.env.store
+
+        async def full() -> None:
+            raise StoreError(tmp_path, "the disk is full")
+
+        with monkeypatch.context() as refusing:
+            refusing.setattr(store, "flush", full)
+            await at.sessionless("list_agents")
+            await trio.testing.wait_all_tasks_blocked()
+            assert await store.read(audit.recent(10)) == []
+        await at.sessionless("list_models")
+        await trio.testing.wait_all_tasks_blocked()
+        assert [line.tool for line in await store.read(audit.recent(10))] == ["list_agents", "list_models"]
+
+
 async def test_the_oldest_lines_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit, "KEPT", 3)
     async with open_store(tmp_path / "a.db") as store:
         for number in range(5):
             line = AuditRecord(at="2026-01-01T00:00:00.000Z", tool=f"t{number}", outcome="ok", ms=number)
-            await store.commit([audit.put(line)])
+            await store.commit([audit.put(line, number)])
         assert [line.tool for line in await store.read(audit.recent(10))] == ["t2", "t3", "t4"]
 
 
