@@ -343,7 +343,7 @@ class Terminal:
         return before + text
 
     def interrupt(self) -> None:
-        """Ctrl-C; again where nothing comes of it, since one between the prompt and the first wait for a key is lost."""
+        """Ctrl-C; again where nothing comes of it: one between the prompt and the wait for a key is lost."""
         self.type("\x03")
         while not select.select([self._fd], [], [], 2)[0]:
             self.type("\x03")
