@@ -1,7 +1,8 @@
 """`ahpd chat`: talk to an agent in a terminal, or by a pipe.
 
 With a message on the command line it says that, prints the reply and leaves. Otherwise each line of the input is a
-message, and answers to what the agent asks are lines too. Ctrl-C stops the running turn, a second one leaves.
+message, and answers to what the agent asks are lines too. Ctrl-C stops the running turn, a second one leaves. A few
+lines are not for the agent: `/help` lists them.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ import uuid
 from pathlib import Path
 
 from actors.cli.chat_answers import Approve, answer, waiting
+from actors.cli.chat_commands import HELP, Call, ShowHelp, call_message, heard, table
 from actors.cli.chat_view import View, wants_color
 from actors.cli.context import Context, Exit, Failure
-from actors.cli.conversation import Conversation, Ended, Event, Moved, Opened, StatusMoved, Wishes
+from actors.cli.conversation import Conversation, Ended, Event, Moved, Opened, StatusMoved, ToolsListed, Wishes
 from actors.clock import Clock
 from ahp import uris
 from ahp.actions.chat import ChatDelta, ChatTurnCancelled, ChatTurnStarted
@@ -76,7 +78,7 @@ class _Talk:
         self._view.agent = event.agent
         if sys.stdin.isatty() and self._listens:
             name = uris.parse(event.session).id
-            self._view.note(f"session {name} · Ctrl-C stops a reply, Ctrl-D leaves")
+            self._view.note(f"session {name} · /help says more · Ctrl-C stops a reply, Ctrl-D leaves")
         for turn in event.state.turns[-_SHOWN_BEFORE:] if sys.stdout.isatty() else []:
             self._view.said(turn.message.text)
             self._view.begin()
@@ -84,7 +86,7 @@ class _Talk:
         self._follow()
 
     def say_one(self, message: str) -> int:
-        self._say(message)
+        self._hear(message)
         return self._worst
 
     def say_lines(self) -> int:
@@ -99,7 +101,26 @@ class _Talk:
             if line.strip():
                 if not sys.stdin.isatty():
                     self._view.said(line)
-                self._say(line)
+                self._hear(line)
+
+    def _hear(self, line: str) -> None:
+        """Say the line, or do what it tells this program."""
+        told = heard(line)
+        if isinstance(told, str):
+            self._say(told)
+        elif isinstance(told, ShowHelp):
+            self._view.answer(HELP)
+        elif isinstance(told, Call):
+            try:
+                self._say(call_message(told, self._view.agent))
+            except ValueError as error:
+                self._view.note(f"✗ {error}", "red")
+                self._worst = Exit.FAILED
+        else:
+            self._conversation.list_tools()
+            while not isinstance(event := self._next(), ToolsListed):
+                self._take(event)
+            self._view.answer(table(event.rows))
 
     # One turn.
 

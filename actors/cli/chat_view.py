@@ -81,6 +81,12 @@ class View:
         for line in text.splitlines() or [""]:
             self._write(self._notes, self.paint(f"  {_clean(line)}", style) + "\n")
 
+    def answer(self, text: str) -> None:
+        """Lines that this program was asked for."""
+        self.close()
+        for line in text.splitlines():
+            self._write(self._out, f"  {_clean(line)}\n")
+
     def said(self, text: str) -> None:
         """What a person said, as in a transcript."""
         self.close()

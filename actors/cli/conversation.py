@@ -10,6 +10,7 @@ import contextlib
 import queue
 import threading
 import uuid
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -17,6 +18,7 @@ from typing import TypeAlias
 import trio
 from msgspec import Struct
 
+from actors.cli.chat_commands import ToolRow, rows_of
 from actors.cli.context import Context, Failure
 from actors.cli.reach import all_sessions, failure_of, find_session, reach
 from ahp import uris
@@ -27,7 +29,7 @@ from ahp.state.chat import ChatState
 from ahp.state.session import SessionState
 from ahp.wire import UNSET, present
 
-__all__ = ["Conversation", "Ended", "Event", "Moved", "Opened", "StatusMoved", "Wishes"]
+__all__ = ["Conversation", "Ended", "Event", "Moved", "Opened", "StatusMoved", "ToolsListed", "Wishes"]
 
 _TURNS = 10
 _LEAVE_SECONDS = 3.0
@@ -75,7 +77,14 @@ class Ended:
     error: BaseException | None
 
 
-Event: TypeAlias = Opened | Moved | StatusMoved | Ended
+@dataclass(frozen=True)
+class ToolsListed:
+    """What the session's agent is offered now: the answer to `list_tools`."""
+
+    rows: Sequence[ToolRow]
+
+
+Event: TypeAlias = Opened | Moved | StatusMoved | Ended | ToolsListed
 
 
 class Conversation:
@@ -85,8 +94,10 @@ class Conversation:
         self.events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._context = context
         self._wishes = wishes
+        self._session = ""
         self._chat = ""
         self._client: Client | None = None
+        self._nursery: trio.Nursery | None = None
         self._leaving = trio.Event()
         self._token: trio.lowlevel.TrioToken | None = None
         self._thread = threading.Thread(target=self._run, name="chat", daemon=True)
@@ -97,7 +108,11 @@ class Conversation:
 
     def dispatch(self, action: Struct) -> None:
         """Dispatch an action on the chat. Its fate comes as `Moved`."""
-        self._soon(action)
+        self._soon(lambda: self._dispatch(action))
+
+    def list_tools(self) -> None:
+        """Ask what tools the session has; `ToolsListed` follows."""
+        self._soon(self._begin_listing)
 
     def leave(self) -> None:
         """Close the connection, and wait for that a little."""
@@ -106,10 +121,10 @@ class Conversation:
                 self._token.run_sync_soon(self._leaving.set)
         self._thread.join(_LEAVE_SECONDS)
 
-    def _soon(self, action: Struct) -> None:
+    def _soon(self, step: Callable[[], None]) -> None:
         with contextlib.suppress(trio.RunFinishedError):
             if self._token is not None:
-                self._token.run_sync_soon(self._dispatch, action)
+                self._token.run_sync_soon(step)
 
     def _dispatch(self, action: Struct) -> None:
         assert self._client is not None
@@ -117,6 +132,10 @@ class Conversation:
             self._client.dispatch(self._chat, action)
         except Exception as error:
             self.events.put(Ended(error))
+
+    def _begin_listing(self) -> None:
+        if self._nursery is not None:
+            self._nursery.start_soon(self._list_tools)
 
     # The trio thread.
 
@@ -131,9 +150,9 @@ class Conversation:
     async def _main(self) -> None:
         self._token = trio.lowlevel.current_trio_token()
         async with reach(self._context, reconnect=DEFAULT_BACKOFF) as client, trio.open_nursery() as nursery:
-            self._client = client
+            self._client, self._nursery = client, nursery
             nursery.start_soon(self._watch_status, client)
-            nursery.start_soon(self._talk, client, nursery)
+            nursery.start_soon(self._talk, client)
             await self._leaving.wait()
             nursery.cancel_scope.cancel()
 
@@ -141,8 +160,14 @@ class Conversation:
         async for status in client.statuses():
             self.events.put(StatusMoved(status))
 
-    async def _talk(self, client: Client, nursery: trio.Nursery) -> None:
+    async def _list_tools(self) -> None:
+        assert self._client is not None
+        async with self._client.subscribe(self._session, SessionState) as session:
+            self.events.put(ToolsListed(rows_of(session.state)))
+
+    async def _talk(self, client: Client) -> None:
         session, fresh = await self._choose(client)
+        self._session = session
         state = await _made(client, session)
         if state.lifecycle == "failed":
             error = present(state.creation_error, None)
