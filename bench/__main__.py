@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench import seed
+from bench import seed, tool_bench
 from bench.process import Measured, start_daemon, start_peer
 from bench.raw import ROOT, RawClient, dispatch, fan_out, request
 
@@ -143,6 +143,7 @@ def main() -> None:
         ours |= reply(daemon.url, 10_000 if options.quick else 100_000)
         daemon.stop()
         ours |= kept(Path(folder) / "kept", 1000 if options.quick else 10_000)
+        ours |= tool_bench.measure(Path(folder) / "tools", rounds)
     peer = start_peer(8765)
     theirs: Figures = {}
     if peer is not None:

@@ -18,22 +18,27 @@ from ahp.state.session import SessionState
 
 def fill(home: Path, count: int) -> None:
     """Make `home` the folder of a daemon that has kept `count` sessions of one chat and two turns each."""
-    trio.run(_fill, home, count)
+    trio.run(fill_store, find({}, home=str(home)).store_file, count)
 
 
-async def _fill(home: Path, count: int) -> None:
-    path = find({}, home=str(home)).store_file
+async def fill_store(path: Path, count: int, longest: int = 2) -> None:
+    """The same in the store `path`; the chat of the first session has `longest` turns."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     async with open_store(path) as store:
         for start in range(0, count, 500):
             writes = []
             for index in range(start, min(start + 500, count)):
-                writes.extend(_session(index))
+                writes.extend(_session(index, 2 if index else longest))
             await store.commit(writes)
 
 
-def _session(index: int) -> list[Write]:
-    uri, chat = f"ahp-session:/kept-{index:06}", f"ahp-chat:/kept-{index:06}"
+def kept(index: int) -> str:
+    """The URI of a kept session."""
+    return f"ahp-session:/kept-{index:06}"
+
+
+def _session(index: int, length: int) -> list[Write]:
+    uri, chat = kept(index), f"ahp-chat:/kept-{index:06}"
     now = f"2026-01-{1 + index % 28:02}T10:{index % 60:02}:00.000Z"
     message = {"text": f"question {index}", "origin": {"kind": "user"}}
     part = {"kind": "markdown", "id": "p", "content": "answer " * 40}
@@ -46,7 +51,7 @@ def _session(index: int) -> list[Write]:
             "responseParts": [part],
             "state": "complete",
         }
-        for n in range(2)
+        for n in range(length)
     ]
     chat_state = new_chat(chat, now, f"Session {index}")
     state = SessionState(
