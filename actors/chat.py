@@ -109,6 +109,7 @@ class Chat(ChatDispatch):
         self._owed = False
         self._window = history.Window()
         self.after_turn: dict[str, Message] = {}
+        self.senders: dict[str, str | None] = {}
 
     # Life.
 
@@ -256,7 +257,7 @@ class Chat(ChatDispatch):
 
     async def on_begin_host_turn(self, message: BeginHostTurn) -> None:
         if self.is_busy():
-            self.queue(message.message)
+            await self.queue(message.message, message.principal)
         else:
             await self.begin_turn(message.message, message.principal)
 
@@ -402,7 +403,7 @@ class Chat(ChatDispatch):
         self.channel.apply_if_kept(actions.ChatPendingMessageRemoved(kind="queued", id=first.id))
         self.channel.apply_if_kept(started)
         if await self.channel.flush():
-            self.start_turn(turn, first=fresh)
+            self.start_turn(turn, first=fresh, principal=self.senders.pop(first.id, None))
 
     def _new_turn(self, message: ChatMessage, queued: str | None = None) -> tuple[TurnInput, actions.ChatTurnStarted]:
         """A turn that this host begins, under an id of its own."""

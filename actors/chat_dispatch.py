@@ -28,6 +28,9 @@ TRANSIENT = frozenset({"chat/inputAnswerChanged"})
 _MESSAGES = frozenset({"chat/turnStarted", "chat/turnResume", "chat/pendingMessageSet", "chat/steeringMessageSet"})
 
 
+_NEVER_MADE = "the session could not be created, so it takes no turns: dispose it and create another"
+
+
 class Owner(Protocol):
     """What is needed of the chat's session here."""
 
@@ -146,13 +149,19 @@ class ChatDispatch(ChatOrders):
     def _refusal(self, tag: str, action: wire.Wire) -> str | None:
         """What the host adds to the rules that depend on the chat alone."""
         if tag in _MESSAGES and self.owner.state.lifecycle == "failed":
-            return "the session could not be created, so it takes no turns: dispose it and create another"
+            return _NEVER_MADE
         if tag in ("chat/workingDirectorySet", "chat/workingDirectoryRemoved"):
             if not self.agent.multiple_directories:
                 return f"{self.agent.display_name} works in one folder, so a chat's folders cannot be changed"
             if isinstance(action, actions.ChatWorkingDirectorySet):
                 return self._not_a_folder(action.directory)
         return None
+
+    def takes_no_messages(self) -> str | None:
+        kind = present(self.channel.next.interactivity, "full")
+        if kind != "full":
+            return f"this chat is {kind}: it takes no messages"
+        return _NEVER_MADE if self.owner.state.lifecycle == "failed" else None
 
     def _not_a_folder(self, directory: str) -> str | None:
         if directory in present(self.owner.state.working_directories, []):

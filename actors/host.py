@@ -82,7 +82,10 @@ class CreateSession(Order[None], frozen=True):
 
 
 class RemoveSession(Order[Session | None], frozen=True):
-    """Take a session out of the catalogue and stop it, so that nobody can find or wake it; answered with its actor."""
+    """Take a session out of the catalogue and stop it, so that nobody can find or wake it; answered with its actor.
+
+    Raises `SessionNotFound` where somebody else has taken it out before.
+    """
 
     session: str
 
@@ -262,7 +265,10 @@ class Host(Actor):
             await self.complete(lambda: self._dispose(uri, summary))
 
     async def _dispose(self, uri: str, summary: SessionSummary) -> None:
-        session = await self.ask(RemoveSession(uri))
+        try:
+            session = await self.ask(RemoveSession(uri))
+        except SessionNotFound:
+            return  # Two ask at a time: the other one deletes it.
         chats: Sequence[str] = ()
         if session is not None:
             chats = tuple(session.chats)
@@ -461,7 +467,7 @@ class Host(Actor):
     async def on_remove_session(self, message: RemoveSession) -> Session | None:
         uri = message.session
         if self.catalogue.get(uri) is None:
-            return None
+            raise SessionNotFound(f"No session: {uri}")
         self._removing.add(uri)
         self.catalogue.remove(uri)
         session = self.sessions.pop(uri, None)

@@ -512,6 +512,7 @@ class Session(SessionOrders):
             await self.chats[chat].tell(SetTitle(action.title))
 
     async def _settings_moved(self, _: wire.Wire) -> None:
+        self._offer()
         await self._restart_chats()
 
     def wakeup_moved(self, chat: str, due: str | None) -> None:

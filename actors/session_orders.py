@@ -17,7 +17,7 @@ from actors.actor import Actor, Message, Order
 from actors.channel import Channel
 from actors.chat import Chat
 from actors.chat_messages import BeginHostTurn, RestartBackend, SetPosition
-from actors.chat_orders import WorkIn
+from actors.chat_orders import StayIn, WorkIn
 from actors.environment import Environment
 from actors.session_record import KeptChat, SessionPrivate
 from actors.store import chats as chat_records
@@ -236,10 +236,10 @@ class SessionOrders(Actor):
             self.private = msgspec.structs.replace(self.private, worktrees=trees)
         if message.alone:
             kept = list(present(self.channel.next.working_directories, []))
-            self.channel.apply(actions.SessionWorkingDirectorySet(directory=message.after), keep=True)
             for other in self.chats.values():
                 if other is not chat and isinstance(other.state.working_directories, UnsetType):
-                    await other.tell(WorkIn(kept))
+                    await other.tell(StayIn(kept))
+            self.channel.apply(actions.SessionWorkingDirectorySet(directory=message.after), keep=True)
             if chat is not None:
                 await chat.tell(WorkIn([message.after]))
         else:

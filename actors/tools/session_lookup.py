@@ -1,16 +1,18 @@
 """Which session and chat a tool's input names: a session's URI, a chat's URI, or an open link of either.
 
-Nothing is woken for it: what is awake is asked where it is, what sleeps is found in the catalogue and the store.
-For the tools of the family "session".
+Nothing is woken to find it: what is awake is asked where it is, what sleeps is found in the catalogue and the store.
+`order` and `awake` wake it. For the tools of the family "session".
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from actors.actor import ActorGone, Order
+from actors.session import Session
 from actors.store import chats as chat_records
 from actors.tools.call import ToolCall
 from actors.tools.tool import ToolRefusal
@@ -22,7 +24,8 @@ from ahp.wire import JSON, present
 
 if TYPE_CHECKING:
     from actors.host import Host
-    from actors.session import Session
+
+T = TypeVar("T")
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -99,6 +102,24 @@ def _with_chat(uri: str, summary: SessionSummary, chat: str) -> Target:
 
 def _unknown(call: ToolCall, field: str, text: str) -> ToolRefusal:
     return wrong_input(call, f"{field} {text!r} is no session of this host; list_sessions has the ones there are")
+
+
+async def order(call: ToolCall, channel: str, message: Order[T]) -> T:
+    """Order it of the owner of `channel`, woken if it sleeps. Raises `RpcError`, or `ToolRefusal` where it is gone."""
+    for _ in range(3):
+        owner, _ = await call.host.open(channel)
+        try:
+            return await owner.ask(message)
+        except ActorGone:
+            continue  # It fell asleep between the two, or has gone, which `open` says.
+    raise ToolRefusal(f"{call.tool.name}: {channel} has just gone")
+
+
+async def awake(call: ToolCall, target: Target) -> Session:
+    """The session itself, woken if it sleeps."""
+    owner, _ = await call.host.open(target.uri)
+    assert isinstance(owner, Session)
+    return owner
 
 
 def fresh_summary(host: Host, uri: str) -> SessionSummary | None:

@@ -19,8 +19,8 @@ from actors.session_create import check
 from actors.session_orders import RenameChat
 from actors.session_record import ChatPrivate, new_chat
 from actors.tools.call import ToolCall
-from actors.tools.session_lookup import find_session, open_link, text_input, wrong_input
-from actors.tools.session_writing import MAY_WRITE, awake, delegation, needed, title_of
+from actors.tools.session_lookup import awake, find_session, open_link, order, text_input, wrong_input
+from actors.tools.session_writing import MAY_WRITE, delegation, needed, title_of
 from actors.tools.tool import WRITES, SessionFacts, Tool, ToolRefusal, Wording, schema
 from actors.workspace import git, session_config
 from ahp import config_schema, uris, wire
@@ -55,6 +55,8 @@ async def _start_session(call: ToolCall, given: Mapping[str, JSON], prompt: str,
     isolation = await _isolation(call, given, folder)
     if isolation is not None:
         config["isolation"] = isolation
+        if given.get("worktree") is False:
+            folder = await _main_folder(folder)
     parent = call.session
     uri = uris.session(str(uuid.uuid4()))
     params = CreateSessionParams(
@@ -74,11 +76,13 @@ async def _start_session(call: ToolCall, given: Mapping[str, JSON], prompt: str,
             owner=call.caller.principal if parent is None else parent.private.owner,
         )
         await host.create_session(msgspec.structs.replace(new, private=private))
-    session = host.sessions[uri]
+    session = host.sessions.get(uri)
+    if session is None:
+        raise ToolRefusal(f"create_session: {uri} was made, and has just been deleted")
     chat = present(session.state.default_chat, "")
-    await session.ask(RenameChat(chat, title))
+    await order(call, uri, RenameChat(chat, title))
     message = Message(text=prompt, origin=MessageOrigin(kind="agent"), model=model or UNSET, meta=delegation(call))
-    await session.chats[chat].ask(SendMessage(message, call.caller.principal))
+    await order(call, chat, SendMessage(message, call.caller.principal))
     link = open_link(session.summary())
     return f"The session {title!r} is started on {agent.display_name} and works on the prompt. {link}"
 
@@ -104,7 +108,7 @@ async def _start_chat(call: ToolCall, session: Session, given: Mapping[str, JSON
     message = Message(text=prompt, origin=MessageOrigin(kind="agent"), model=model or UNSET, meta=delegation(call))
     async with call.host.env.tools.limits.spending(call, "chats"):
         await session.ask(CreateChat(state, private=private))
-        await session.chats[uri].ask(SendMessage(message, call.caller.principal))
+        await order(call, uri, SendMessage(message, call.caller.principal))
     return f"The chat {title!r} is started and works on the prompt. {open_link(session.summary(), uri)}"
 
 
@@ -262,6 +266,12 @@ async def _isolation(call: ToolCall, given: Mapping[str, JSON], folder: str) -> 
         config = present(call.session.state.config, None)
         return str((config.values if config is not None else {}).get("isolation", "folder"))
     return "worktree"
+
+
+async def _main_folder(folder: str) -> str:
+    """A folder inside a worktree goes back to its main checkout (digest 5, create_session)."""
+    found = await git.repository(uris.path_of(folder))
+    return uris.file_uri(found.main) if found is not None and found.linked else folder
 
 
 _CREATE_SESSION = schema(

@@ -17,13 +17,12 @@ import trio
 
 from actors import log
 from actors.actor import ActorGone
-from actors.chat import Chat
 from actors.chat_orders import AfterTurn, ArchiveChat, SendMessage
 from actors.moves import move_chat, reorder_chat
 from actors.session import Session
 from actors.session_orders import ArchiveSession, ChangeWorkspace, IsolateChat, RenameChat
 from actors.tools.call import ToolCall
-from actors.tools.session_lookup import Target, find_session, open_link, text_input, wrong_input
+from actors.tools.session_lookup import awake, find_session, open_link, order, text_input, wrong_input
 from actors.tools.tool import DESTRUCTIVE, WRITES, Run, SessionFacts, Tool, ToolRefusal, Wording, schema
 from actors.turn import RunningTurn
 from ahp import uris, wire
@@ -61,13 +60,8 @@ async def send_message(call: ToolCall, given: Mapping[str, JSON]) -> JSON:
 
 
 async def _deliver(call: ToolCall, uri: str, text: str) -> str:
-    owner, _ = await call.host.open(uri)
-    if not isinstance(owner, Chat):
-        raise ToolRefusal(f"send_message: {uri} is no chat")
-    if present(owner.state.interactivity, "full") != "full":
-        raise ToolRefusal(f"send_message: {uri} is {owner.state.interactivity} and takes no messages")
     message = Message(text=text, origin=MessageOrigin(kind="agent"), meta=delegation(call))
-    return await owner.ask(SendMessage(message, call.caller.principal))
+    return await order(call, uri, SendMessage(message, call.caller.principal))
 
 
 def delegation(call: ToolCall) -> dict[str, JSON] | wire.UnsetType:
@@ -92,13 +86,12 @@ async def rename_chat(call: ToolCall, given: Mapping[str, JSON]) -> JSON:
     call.require(MAY_WRITE)
     title = title_of(call, given)
     uri, session = await _chat_or_own(call, given)
-    chat = session.chats[uri]
     is_default = present(session.state.default_chat, None) == uri
     title = _tidy(title, named_by_folder=is_default and bool(present(session.state.working_directories, [])))
     if not title:
         raise wrong_input(call, "title has nothing left when it is tidied up")
     if given.get("automatic"):
-        call.host.nursery.start_soon(_rename_behind, session, chat.name, title)
+        call.host.nursery.start_soon(_rename_behind, session, uri, title)
         return "The chat will be renamed."
     await session.ask(RenameChat(uri, title))
     return f"The chat is now {title!r}."
@@ -132,12 +125,11 @@ async def archive_chat(call: ToolCall, given: Mapping[str, JSON]) -> JSON:
         raise ToolRefusal("archive_chat: this would archive the session that calls it")
     if call.chat is not None and target.chat == call.chat.name:
         raise ToolRefusal("archive_chat: this is the chat you are in")
-    session = await awake(call, target)
     if target.chat is None:
-        await session.ask(ArchiveSession(True))
-        return f"The session is archived. {open_link(session.summary())}"
-    await session.chats[target.chat].ask(ArchiveChat(True))
-    return f"The chat is archived. {open_link(session.summary(), target.chat)}"
+        await order(call, target.uri, ArchiveSession(True))
+        return f"The session is archived. {open_link(target.summary)}"
+    await order(call, target.chat, ArchiveChat(True))
+    return f"The chat is archived. {open_link(target.summary, target.chat)}"
 
 
 async def _chat_or_own(call: ToolCall, given: Mapping[str, JSON]) -> tuple[str, Session]:
@@ -186,7 +178,8 @@ async def move_session(call: ToolCall, given: Mapping[str, JSON]) -> JSON:
     if not (independent or into or after):
         raise wrong_input(call, 'into, after, or relationship "independent" is expected')
     request = f"{call.tool.name}-{uuid.uuid4()}"
-    anchor = None if after is None else (await find_session(call, after, "after")).chat_or_default
+    behind = None if after is None else await find_session(call, after, "after")
+    anchor = None if behind is None else behind.chat_or_default
     home = into is None or (await find_session(call, into, "into")).uri == target.uri
     if not independent and home:
         place: ReorderDestination = ReorderToEnd() if anchor is None else ReorderAfter(anchor=anchor)
@@ -194,7 +187,10 @@ async def move_session(call: ToolCall, given: Mapping[str, JSON]) -> JSON:
         return f"It is reordered. {open_link(target.summary, uri)}"
     destination: MoveToSession | MoveToNewSession = MoveToNewSession()
     if into is not None:
-        destination = MoveToSession(session=(await find_session(call, into, "into")).uri)
+        there = await find_session(call, into, "into")
+        if behind is not None and behind.uri != there.uri:
+            raise wrong_input(call, f"after names a chat of {behind.uri}, and into names {there.uri}")
+        destination = MoveToSession(session=there.uri)
     moved = await move_chat(call.host, uri, destination, request)
     if anchor is not None:
         await reorder_chat(call.host, moved.chat, ReorderAfter(anchor=anchor), f"{request}-after")
@@ -212,14 +208,14 @@ async def set_workspace(call: ToolCall, given: Mapping[str, JSON]) -> JSON:
     if not await trio.Path(folder).is_dir():
         raise wrong_input(call, f"workspaceFolder {folder} is no folder on this machine")
     fact = ChangeWorkspace(chat.name, folder, bool(given["isolation"]), turn.principal)
-    await chat.ask(AfterTurn("workspace", fact))
+    await chat.ask(AfterTurn(turn.turn_id, "workspace", fact))
     return "The workspace changes when this turn ends. End your turn now; the task goes on there by itself."
 
 
 async def isolate_session(call: ToolCall, given: Mapping[str, JSON]) -> JSON:
     call.require(MAY_WRITE)
     chat, turn = call.need_chat(), _turn(call)
-    await chat.ask(AfterTurn("workspace", IsolateChat(chat.name, turn.principal)))
+    await chat.ask(AfterTurn(turn.turn_id, "workspace", IsolateChat(chat.name, turn.principal)))
     return "This chat moves to a worktree of its own when this turn ends. End your turn now; the task goes on there."
 
 
@@ -257,13 +253,6 @@ def title_of(call: ToolCall, given: Mapping[str, JSON]) -> str:
     if len(title) > TITLE_LENGTH:
         raise wrong_input(call, f"title has {len(title)} characters, and {TITLE_LENGTH} are allowed")
     return title
-
-
-async def awake(call: ToolCall, target: Target) -> Session:
-    """The session itself, woken if it sleeps."""
-    owner, _ = await call.host.open(target.uri)
-    assert isinstance(owner, Session)
-    return owner
 
 
 def _keeps_chat_folders(facts: SessionFacts) -> bool:
