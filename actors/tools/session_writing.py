@@ -36,6 +36,7 @@ _log = log.get("tools")
 DELEGATION = "vscode.chat.delegation"
 """The key of a message's `_meta` that says which chat sent it."""
 
+_QUOTES = "\"'`“”‘’"
 TITLE_LENGTH = 200
 MAY_WRITE = "session:write"
 
@@ -108,7 +109,7 @@ def _tidy(title: str, *, named_by_folder: bool) -> str:
     """Entities decoded, white space folded; a title that names a session in a folder also loses its wrapping."""
     text = re.sub(r"\s+", " ", html.unescape(title)).strip()
     if named_by_folder:
-        text = text.strip("\"'`“”‘’").rstrip(".,;:!?…").strip()
+        text = text.lstrip(_QUOTES).rstrip(_QUOTES + ".,;:!?… ").strip()
         if re.fullmatch(r"[\w.-]+(?:/[\w.-]+)+|[a-z0-9]+(?:-[a-z0-9]+){2,}", text):
             text = re.sub(r"[-_/]+", " ", text).strip()
             text = text[:1].upper() + text[1:]
