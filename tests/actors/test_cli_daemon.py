@@ -382,7 +382,7 @@ def test_ctrl_c_stops_the_turn_and_the_chat_goes_on(person: Person) -> None:
     assert "(stopped)" in terminal.wait_for("you   ")
     terminal.type("still here\n")
     assert "\x1b[32mecho  \x1b[0mstill here" in terminal.wait_for("you   ")
-    terminal.type("\x03")
+    terminal.interrupt()
     assert terminal.exit_code() == 0
 
 
